@@ -1,0 +1,12 @@
+//! Herdscope: every trace of an incident at once, and the circuit breaker replayed over it.
+//!
+//! The road from bytes to picture: [`ingest`] reads a span CSV into [`rows`], [`spans`] orders them
+//! into a table, [`calls`] finds who calls whom, [`replay`] runs the `halfopen` breaker over the
+//! calls of one edge, [`plot`] draws. [`engine`] is the one door to all of it, for the page and for
+//! the command line alike. ARCHITECTURE.md has the map.
+
+pub mod ingest;
+pub mod issues;
+pub mod outcome;
+pub mod rows;
+pub mod strings;

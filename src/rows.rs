@@ -1,0 +1,135 @@
+//! Spans as a reader met them: columns in the order of the file, texts interned, nothing resolved.
+//!
+//! Owns what ingest writes and [`crate::spans::SpanTable::build`] reads. Invariant: every column
+//! has one entry a row. Adding a row allocates nothing beyond the growth of the columns. Pinned by
+//! the tests of the table, which are written as rows.
+
+use crate::outcome::Outcome;
+use crate::strings::Strings;
+
+/// The index that stands for "none" in the columns that can be empty.
+pub const NONE: u32 = u32::MAX;
+
+/// A duration that the file does not tell.
+pub const UNKNOWN_DURATION: u64 = u64::MAX;
+
+/// The role of a span in a call, as in OpenTelemetry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Kind {
+    /// The file does not say.
+    Unset,
+    /// Receives a request.
+    Server,
+    /// Sends a request.
+    Client,
+    /// Neither.
+    Internal,
+    /// Sends a message.
+    Producer,
+    /// Receives a message.
+    Consumer,
+}
+
+impl Kind {
+    /// The name in JSON and on the page.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Unset => "unset",
+            Kind::Server => "server",
+            Kind::Client => "client",
+            Kind::Internal => "internal",
+            Kind::Producer => "producer",
+            Kind::Consumer => "consumer",
+        }
+    }
+}
+
+/// What a reader understood of one row.
+#[derive(Clone, Copy, Debug)]
+pub struct SpanRow<'a> {
+    /// The trace's id as text.
+    pub trace: &'a str,
+    /// The span's id as text, unique in its trace.
+    pub span: &'a str,
+    /// The parent's id; `None` where the file says that there is none, in whatever way.
+    pub parent: Option<&'a str>,
+    /// Nanoseconds since 1970, UTC.
+    pub start: i64,
+    /// Nanoseconds; `None` where it cannot be told.
+    pub duration: Option<u64>,
+    /// The service that recorded the span.
+    pub service: &'a str,
+    /// The span's name.
+    pub operation: &'a str,
+    /// Client, server, ...
+    pub kind: Kind,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The process that recorded the span: a pod, a `service.instance.id`.
+    pub instance: Option<&'a str>,
+    /// The service that a client span's attributes name as the one it calls.
+    pub peer: Option<&'a str>,
+    /// The status message.
+    pub message: &'a str,
+    /// The row in the file; the header is row 1.
+    pub row: u32,
+}
+
+/// All rows read so far, in columns. The texts are indices into the tables at the end.
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs, reason = "the columns of SpanRow, by the same names")]
+pub struct SpanRows {
+    pub trace: Vec<u32>,
+    pub span: Vec<u32>,
+    pub parent: Vec<u32>,
+    pub start: Vec<i64>,
+    pub duration: Vec<u64>,
+    pub service: Vec<u32>,
+    pub operation: Vec<u32>,
+    pub instance: Vec<u32>,
+    pub peer: Vec<u32>,
+    pub message: Vec<u32>,
+    pub kind: Vec<Kind>,
+    pub outcome: Vec<Outcome>,
+    pub row: Vec<u32>,
+    /// Texts of `trace`.
+    pub trace_ids: Strings,
+    /// Texts of `span` and `parent`.
+    pub span_ids: Strings,
+    /// Texts of `service`, `operation`, `instance`, `peer` and `message`.
+    pub names: Strings,
+}
+
+impl SpanRows {
+    /// Appends one row.
+    pub fn push(&mut self, row: SpanRow<'_>) {
+        let or_none = |text: Option<&str>, strings: &mut Strings| match text {
+            Some(text) => strings.intern(text),
+            None => NONE,
+        };
+        self.trace.push(self.trace_ids.intern(row.trace));
+        self.span.push(self.span_ids.intern(row.span));
+        self.parent.push(or_none(row.parent, &mut self.span_ids));
+        self.start.push(row.start);
+        self.duration.push(row.duration.unwrap_or(UNKNOWN_DURATION));
+        self.service.push(self.names.intern(row.service));
+        self.operation.push(self.names.intern(row.operation));
+        self.instance.push(or_none(row.instance, &mut self.names));
+        self.peer.push(or_none(row.peer, &mut self.names));
+        self.message.push(self.names.intern(row.message));
+        self.kind.push(row.kind);
+        self.outcome.push(row.outcome);
+        self.row.push(row.row);
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.start.len()
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.start.is_empty()
+    }
+}
