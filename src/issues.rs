@@ -71,27 +71,53 @@ impl Code {
     /// What was done about it, and what the person can do.
     pub fn remedy(self) -> &'static str {
         match self {
-            Code::NoRows => "the file has a header and no rows: check the query's time range and export again",
-            Code::RowTruncated => "the file ends in the middle of a row, which was left out: the export was cut off, take it again",
+            Code::NoRows => {
+                "the file has a header and no rows: check the query's time range and export again"
+            }
+            Code::RowTruncated => {
+                "the file ends in the middle of a row, which was left out: the export was cut off, take it again"
+            }
             Code::RowShort => "rows with fewer cells than the header were left out",
-            Code::RowLong => "cells beyond the header were joined to the last column: the exporter does not quote its cells",
+            Code::RowLong => {
+                "cells beyond the header were joined to the last column: the exporter does not quote its cells"
+            }
             Code::QuoteOpen => "a quoted cell never ends: the rest of the file belongs to it",
             Code::Encoding => "bytes that are not UTF-8 were read as Latin-1",
             Code::BadTime => "rows whose start time cannot be read were left out",
-            Code::BadDuration => "the spans were kept with an unknown duration and count in no latency",
-            Code::NegativeDuration => "the spans were kept with an unknown duration: clocks that disagree, or a wrong unit",
+            Code::BadDuration => {
+                "the spans were kept with an unknown duration and count in no latency"
+            }
+            Code::NegativeDuration => {
+                "the spans were kept with an unknown duration: clocks that disagree, or a wrong unit"
+            }
             Code::BadId => "ids that cannot be right were kept as text",
             Code::MissingId => "rows without a trace id stand as traces of one span each",
             Code::DuplicateRow => "rows that say the same as another were dropped",
             Code::DuplicateHeader => "two columns have the same name: the first one was read",
-            Code::RepeatedHeader => "the header occurs again inside the file (several files joined): those lines were skipped",
-            Code::ParentMissing => "their parents are not in the file: they are drawn as incomplete traces; export whole traces",
-            Code::ParentCycle => "spans that are their own ancestors were taken as incomplete traces",
-            Code::LostObjects => "the exporter wrote [object Object] where attributes were: they are lost, export again with another tool",
-            Code::SpreadsheetIds => "a spreadsheet rewrote the ids: no traces can be built from them, take the exporter's own file",
-            Code::AllFailed => "every trace failed: the export was filtered to errors, and a breaker replayed over it would mislead",
-            Code::Capped => "exactly the exporter's row limit: expect cut traces, and export a shorter range",
-            Code::Sampled => "the spans are sampled: counts and count windows are not what the breaker saw",
+            Code::RepeatedHeader => {
+                "the header occurs again inside the file (several files joined): those lines were skipped"
+            }
+            Code::ParentMissing => {
+                "their parents are not in the file: they are drawn as incomplete traces; export whole traces"
+            }
+            Code::ParentCycle => {
+                "spans that are their own ancestors were taken as incomplete traces"
+            }
+            Code::LostObjects => {
+                "the exporter wrote [object Object] where attributes were: they are lost, export again with another tool"
+            }
+            Code::SpreadsheetIds => {
+                "a spreadsheet rewrote the ids: no traces can be built from them, take the exporter's own file"
+            }
+            Code::AllFailed => {
+                "every trace failed: the export was filtered to errors, and a breaker replayed over it would mislead"
+            }
+            Code::Capped => {
+                "exactly the exporter's row limit: expect cut traces, and export a shorter range"
+            }
+            Code::Sampled => {
+                "the spans are sampled: counts and count windows are not what the breaker saw"
+            }
             Code::CoarseTimes => "times only to the second: order within a second is unknown",
             Code::ZoneAssumed => "times without a zone were read as UTC",
             Code::UnitAssumed => "a unit was guessed from the numbers",

@@ -9,4 +9,11 @@ pub mod ingest;
 pub mod issues;
 pub mod outcome;
 pub mod rows;
+pub mod spans;
 pub mod strings;
+#[cfg(test)]
+mod testing;
+pub mod tiers;
+pub mod herds;
+pub mod messages;
+pub mod view;

@@ -108,20 +108,44 @@ mod tests {
 
     #[test]
     fn the_truth_table() {
-        let failed = Evidence { failed: Some(true), ..Evidence::default() };
-        let http = |code| Evidence { http: Some(code), ..Evidence::default() };
+        let failed = Evidence {
+            failed: Some(true),
+            ..Evidence::default()
+        };
+        let http = |code| Evidence {
+            http: Some(code),
+            ..Evidence::default()
+        };
         let says = |message| Evidence { message, ..failed };
         let cases = [
             (Evidence::default(), Outcome::Success),
-            (Evidence { failed: Some(false), ..Evidence::default() }, Outcome::Success),
+            (
+                Evidence {
+                    failed: Some(false),
+                    ..Evidence::default()
+                },
+                Outcome::Success,
+            ),
             (failed, Outcome::Failure),
             (http(200), Outcome::Success),
             (http(404), Outcome::Success),
             (http(499), Outcome::Success),
             (http(500), Outcome::Failure),
             (http(504), Outcome::TimedOut),
-            (Evidence { grpc: Some(4), ..Evidence::default() }, Outcome::TimedOut),
-            (Evidence { grpc: Some(14), ..Evidence::default() }, Outcome::Failure),
+            (
+                Evidence {
+                    grpc: Some(4),
+                    ..Evidence::default()
+                },
+                Outcome::TimedOut,
+            ),
+            (
+                Evidence {
+                    grpc: Some(14),
+                    ..Evidence::default()
+                },
+                Outcome::Failure,
+            ),
             (says("context deadline exceeded"), Outcome::TimedOut),
             (says("Read timed out, \"executing\" GET"), Outcome::TimedOut),
             (says("java.net.SocketTimeoutException"), Outcome::TimedOut),
@@ -133,7 +157,13 @@ mod tests {
                 Outcome::Rejected,
             ),
             // Words about timeouts in a call that went well change nothing.
-            (Evidence { message: "timeout=3s", ..Evidence::default() }, Outcome::Success),
+            (
+                Evidence {
+                    message: "timeout=3s",
+                    ..Evidence::default()
+                },
+                Outcome::Success,
+            ),
         ];
         for (evidence, expected) in cases {
             assert_eq!(outcome(evidence), expected, "{evidence:?}");

@@ -1,0 +1,404 @@
+//! What the page and the engine say to each other: one closed enum each way.
+//!
+//! Invariant: plain data, no handles of the browser; what cannot be data (a `File`, the bytes of
+//! pixels) travels beside a message, and the message says so. Times are integers all the way:
+//! BigInt in JavaScript. Each message has an id; a reply carries that of its request.
+
+use serde::{Deserialize, Serialize};
+
+use crate::herds::Attempt;
+use crate::issues::Issues;
+use crate::view::{ColorBy, Source, Viewport};
+
+/// From the page to the engine.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Request {
+    /// Read this instead of what is loaded. Answered by [`Reply::Progress`] again and again, then
+    /// by one of [`Reply::Opened`], [`Reply::Failed`], [`Reply::Cancelled`]; until `Opened` what was
+    /// loaded before is kept and comes back when the reading fails or is cancelled.
+    Open(Input),
+    /// Stop the reading that is going on.
+    Cancel,
+    /// Draw this. Answered by [`Reply::Frame`], with the pixels beside it.
+    Frame(FrameRequest),
+    /// Which span is at this place? Answered by [`Reply::Hover`].
+    Hover(PointRequest),
+    /// The trace at this place. Answered by [`Reply::Trace`].
+    Pick(PointRequest),
+    /// The trace of this id. Answered by [`Reply::Trace`].
+    Trace(String),
+}
+
+/// Where bytes come from.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Input {
+    /// A file of the person's, which travels beside the message.
+    File {
+        /// Its name.
+        name: String,
+        /// Bytes.
+        size: u64,
+    },
+    /// An address that the engine fetches: a sample or an https URL.
+    Fetch {
+        /// What to call it.
+        name: String,
+        /// Absolute.
+        url: String,
+        /// What a link to it says.
+        source: Source,
+    },
+    /// CSV text that was pasted.
+    Text(String),
+}
+
+/// From the engine to the page.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Reply {
+    /// The engine has started. Not an answer to anything.
+    Ready,
+    /// How far the reading is.
+    Progress(Progress),
+    /// The reading is done; everything from now on is about this data.
+    Opened(Box<Summary>),
+    /// The reading failed; what was loaded before is back.
+    Failed(String),
+    /// The reading was cancelled; what was loaded before is back.
+    Cancelled,
+    /// A picture, with the pixels beside the message: first the plot's, then the overview's.
+    Frame(Box<Scene>),
+    /// The span at a place, if there is one.
+    Hover(Option<SpanLabel>),
+    /// A trace, if there is one.
+    Trace(Option<Box<TraceDetail>>),
+}
+
+/// How far a reading is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// The name of what is read.
+    pub name: String,
+    /// Bytes read so far, as they stand in the file.
+    pub bytes: u64,
+    /// Bytes in all, where known.
+    pub total: Option<u64>,
+    /// Spans so far.
+    pub spans: u64,
+    /// Milliseconds since the reading began.
+    pub elapsed_ms: f64,
+    /// There is more to draw than at the last progress with `Some`: what is read so far, as a
+    /// viewport that holds all of it.
+    pub preview: Option<Viewport>,
+}
+
+/// What is loaded.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Summary {
+    /// The file's name.
+    pub name: String,
+    /// What a link to it says; `None` for pasted text.
+    pub source: Option<Source>,
+    /// Who wrote it.
+    pub exporter: String,
+    /// In one line, what had to be assumed to read it; empty when nothing had.
+    pub assumed: String,
+    /// What was noticed, one sentence each.
+    pub issues: Vec<IssueLine>,
+    /// Spans in all.
+    pub spans: u64,
+    /// Traces in all.
+    pub traces: u64,
+    /// The viewport that holds everything that somebody waited for.
+    pub home: Viewport,
+    /// The furthest that a viewport goes: late work after the last caller had gone, too.
+    pub limits: Viewport,
+    /// The edges, the one with the most calls first.
+    pub edges: Vec<EdgeLine>,
+    /// The legend when coloured by tier, and when coloured by service.
+    pub legend_by_tier: Vec<LegendEntry>,
+    /// See `legend_by_tier`.
+    pub legend_by_service: Vec<LegendEntry>,
+}
+
+/// One kind of issue for the page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IssueLine {
+    /// Its code, as in the command line's JSON.
+    pub code: String,
+    /// How often.
+    pub count: u64,
+    /// One sentence.
+    pub message: String,
+}
+
+/// The lines of all issues.
+pub fn issue_lines(issues: &Issues) -> Vec<IssueLine> {
+    let line = |issue: &crate::issues::Issue| IssueLine {
+        code: issue.code.as_str().to_owned(),
+        count: issue.count,
+        message: issue.message(),
+    };
+    issues.iter().map(line).collect()
+}
+
+/// One edge for the page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EdgeLine {
+    /// The calling service.
+    pub from: String,
+    /// The called service.
+    pub to: String,
+    /// The pass-through services between them.
+    pub via: Vec<String>,
+    /// Client spans on it.
+    pub calls: u64,
+    /// The caller's processes; 0 where the file does not tell them apart.
+    pub instances: u64,
+}
+
+/// One entry of the legend.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LegendEntry {
+    /// What [`FrameRequest::hidden`] and the link call it: `tier:0`, `service:NAME`, `failed`,
+    /// `timed_out`.
+    pub key: String,
+    /// What the person reads.
+    pub label: String,
+    /// More, on hover.
+    pub title: String,
+    /// Which of the style's colours it has.
+    pub color: Swatch,
+}
+
+/// A colour of the style, by its role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Swatch {
+    /// `Style::series[i]`
+    Series(u8),
+    /// `Style::failed`
+    Failed,
+    /// `Style::timed_out`
+    TimedOut,
+}
+
+/// Red, green, blue.
+pub type Rgb = [u8; 3];
+
+/// The colours of a picture. The page reads them from its stylesheet once a theme change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "named as the custom properties of the stylesheet")]
+pub struct Style {
+    /// Spans, by tier or service: `--series-0` to `--series-7`.
+    pub series: [Rgb; 8],
+    pub failed: Rgb,
+    pub timed_out: Rgb,
+    pub closed: Rgb,
+    pub open: Rgb,
+    pub half_open: Rgb,
+    pub ramping: Rgb,
+    /// The plot's background.
+    pub plot: Rgb,
+    pub grid: Rgb,
+    pub ink: Rgb,
+    /// Second and third degree of emphasis.
+    pub ink_2: Rgb,
+    pub ink_3: Rgb,
+}
+
+/// What to draw, and how large.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FrameRequest {
+    /// The part of the plot; `None` for everything.
+    pub viewport: Option<Viewport>,
+    /// Device pixels of the plot area (without axes): width, height.
+    pub plot: [u32; 2],
+    /// Device pixels of the overview strip. 0 for no overview.
+    pub overview: [u32; 2],
+    /// Device pixels of a CSS pixel.
+    pub scale: f64,
+    /// The colours.
+    pub style: Style,
+    /// What spans are coloured by.
+    pub color_by: ColorBy,
+    /// The legend entries that are switched off.
+    pub hidden: Vec<String>,
+    /// The edge whose breaker is replayed; the one with the most calls by default.
+    pub edge: Option<(String, String)>,
+    /// The breaker's settings; the preset `resilience4j` by default.
+    pub breaker: Option<String>,
+    /// One breaker for all instances.
+    pub shared: bool,
+    /// The picked trace, which is drawn marked.
+    pub trace: Option<String>,
+}
+
+/// Everything of a picture that is not pixels: axes, states and rates of one viewport.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Scene {
+    /// What it shows.
+    pub viewport: Viewport,
+    /// Device pixels of the plot's image and of the overview's.
+    pub plot: [u32; 2],
+    /// See `plot`.
+    pub overview: [u32; 2],
+    /// What the overview spans, in nanoseconds since 1970: left and right edge.
+    pub overview_time: [i64; 2],
+    /// The replayed breaker.
+    pub replay: ReplayScene,
+    /// The strip below the plot.
+    pub rates: RatesScene,
+    /// Spans in the viewport.
+    pub spans: u64,
+    /// Median duration of the calls of the edge that start in the viewport; `None` without any.
+    pub p50_ns: Option<u64>,
+    /// Their 99.9th percentile.
+    pub p999_ns: Option<u64>,
+    /// The rank of the marked trace.
+    pub marked: Option<u32>,
+}
+
+/// The replayed breaker of one edge, the bands cut to the viewport.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReplayScene {
+    /// The edge, if the file has one.
+    pub edge: Option<(String, String)>,
+    /// The settings in their canonical form.
+    pub breaker: String,
+    /// Why the settings could not be used, if so; then those of `breaker` were.
+    pub problem: Option<String>,
+    /// One breaker was shared by all instances (asked for, or the file does not tell them apart).
+    pub shared: bool,
+    /// One an instance.
+    pub lanes: Vec<Lane>,
+    /// Calls on the edge, in the whole file.
+    pub calls: u64,
+    /// Calls that the replayed breakers reject, in the whole file.
+    pub withheld: u64,
+    /// Transitions, in the whole file.
+    pub transitions: u64,
+    /// Share of failures in each window, in millionths, over time: at most two points a pixel
+    /// column, highest and last. `None` where no window is full enough.
+    pub failure_rate: Vec<(i64, Option<u32>)>,
+    /// The threshold in millionths; `None` when the settings do not trip on it.
+    pub threshold: Option<u32>,
+    /// The attempts in the whole file.
+    pub attempts: Vec<Attempt>,
+}
+
+/// One breaker over time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lane {
+    /// The instance; `None` for a shared breaker.
+    pub instance: Option<String>,
+    /// In order and without gaps.
+    pub bands: Vec<Band>,
+}
+
+/// A state and how long it lasted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Band {
+    /// Nanoseconds since 1970.
+    pub from: i64,
+    /// Nanoseconds since 1970.
+    pub to: i64,
+    /// What it was.
+    pub state: BandState,
+}
+
+/// The states that a replay goes through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the states of halfopen::State by the same names")]
+pub enum BandState {
+    Closed,
+    Open,
+    HalfOpen,
+    Ramping,
+}
+
+/// Requests over time, in bins of one width.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RatesScene {
+    /// Left edge of the first bin.
+    pub from: i64,
+    /// Width of a bin in nanoseconds.
+    pub step: i64,
+    /// Calls that started in each bin.
+    pub sent: Vec<u32>,
+    /// Calls that timed out in each bin, by their end.
+    pub timed_out: Vec<u32>,
+    /// Calls that failed otherwise, by their end.
+    pub failed: Vec<u32>,
+    /// Calls that the replayed breaker rejects.
+    pub withheld: Vec<u32>,
+    /// What a dashboard shows: calls sent per second, averaged over the clock minute of the bin.
+    pub minute_average: Vec<f32>,
+}
+
+/// A place on the plot.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PointRequest {
+    /// What the plot shows.
+    pub viewport: Viewport,
+    /// Device pixels of the plot area.
+    pub plot: [u32; 2],
+    /// Device pixels from its left and upper edge.
+    pub at: [f64; 2],
+    /// How far off a span may be, device pixels.
+    pub reach: f64,
+    /// See [`FrameRequest::hidden`].
+    pub hidden: Vec<String>,
+    /// See [`FrameRequest::color_by`].
+    pub color_by: ColorBy,
+}
+
+/// A span in words and figures.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpanLabel {
+    /// The span's id.
+    pub span_id: String,
+    /// The id of its trace.
+    pub trace_id: String,
+    /// The rank of its trace.
+    pub rank: u32,
+    /// The service that recorded it.
+    pub service: String,
+    /// Its name.
+    pub operation: String,
+    /// Client, server, ...
+    pub kind: String,
+    /// `success`, `failure`, `timed_out`, `rejected`
+    pub outcome: String,
+    /// The process that recorded it.
+    pub instance: Option<String>,
+    /// Its status message.
+    pub message: String,
+    /// Nanoseconds since 1970.
+    pub start: i64,
+    /// Nanoseconds; `None` where the file does not tell.
+    pub duration: Option<u64>,
+    /// How much of a server span lies after the end of the client span it served.
+    pub late_ns: Option<u64>,
+    /// The row in its file.
+    pub row: u32,
+    /// Levels below the root of its trace.
+    pub depth: u32,
+    /// It names a parent that the file does not have.
+    pub orphan: bool,
+    /// Its legend entry when coloured by tier.
+    pub swatch: Swatch,
+}
+
+/// A trace with all of its spans, parents before children.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceDetail {
+    /// Its id.
+    pub trace_id: String,
+    /// Its rank.
+    pub rank: u32,
+    /// First start.
+    pub start: i64,
+    /// Last end.
+    pub end: i64,
+    /// Its spans.
+    pub spans: Vec<SpanLabel>,
+}

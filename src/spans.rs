@@ -1,0 +1,452 @@
+//! The span table: every span of the loaded files in columns, in one canonical order.
+//!
+//! Spans stand trace by trace, traces by rank (their first client span; ties by trace id), and
+//! within a trace by start, so that a trace is a range of indices and a band of ranks is one too.
+//! Invariant: the table is a function of the set of rows, not of their order, and every index in it
+//! is in range. Building costs O(n log n) once; nothing in it is looked up by hash afterwards.
+//! Pinned by `tests/table.rs`, where any shuffle of the rows must give the same table.
+
+use std::cmp::Reverse;
+use std::ops::Range;
+
+use crate::issues::{Code, Issues};
+use crate::outcome::Outcome;
+use crate::rows::{Kind, NONE, SpanRows, UNKNOWN_DURATION};
+use crate::strings::Strings;
+
+/// A span's place in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SpanIdx(pub u32);
+
+/// A trace's rank: its place in the Y order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rank(pub u32);
+
+/// A service's number, in the order of names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ServiceIdx(pub u16);
+
+/// How a span hangs in its trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parent {
+    /// It has none: a root.
+    Root,
+    /// It names one that is not in the file (or is its own ancestor): an orphan.
+    Missing,
+    /// This span.
+    Span(SpanIdx),
+}
+
+/// All spans. Column `x` of span `i` is `table.x[i]`.
+#[derive(Clone, Debug, Default)]
+pub struct SpanTable {
+    /// Nanoseconds since 1970, UTC.
+    pub start: Vec<i64>,
+    /// Nanoseconds; [`UNKNOWN_DURATION`] where the file does not tell.
+    pub duration: Vec<u64>,
+    /// The rank of the span's trace.
+    pub rank: Vec<Rank>,
+    /// The service that recorded the span.
+    pub service: Vec<ServiceIdx>,
+    /// Client, server, ...
+    pub kind: Vec<Kind>,
+    /// How it ended.
+    pub outcome: Vec<Outcome>,
+    /// Index of the parent span; [`NONE`] for roots, `MISSING` for orphans. See [`SpanTable::parent`].
+    parent: Vec<u32>,
+    /// The span's id, in `span_ids`.
+    pub span_id: Vec<u32>,
+    /// The span's name, in `names`.
+    pub operation: Vec<u32>,
+    /// The process that recorded it, in `names`; [`NONE`] where unknown.
+    pub instance: Vec<u32>,
+    /// The service that its attributes name as called, in `names`; [`NONE`] where they do not.
+    pub peer: Vec<u32>,
+    /// The status message, in `names`.
+    pub message: Vec<u32>,
+    /// The row in its file; the header is row 1.
+    pub row: Vec<u32>,
+    /// Where the spans of each trace begin, one entry more than there are traces.
+    trace_start: Vec<u32>,
+    /// The id of each trace, in `trace_ids`.
+    trace_id: Vec<u32>,
+    /// The name of each service, in `names`.
+    service_name: Vec<u32>,
+    /// The depth of each service in the call chain: 0 for the outermost caller.
+    tier: Vec<u8>,
+    trace_ids: Strings,
+    span_ids: Strings,
+    /// Texts of `operation`, `instance`, `peer` and `message`.
+    pub names: Strings,
+}
+
+const MISSING: u32 = u32::MAX - 1;
+
+impl SpanTable {
+    /// Orders, deduplicates and links the rows. What is wrong with their structure goes to
+    /// `issues`: `duplicate_row`, `parent_missing`, `parent_cycle`, `all_failed`.
+    pub fn build(rows: &SpanRows, issues: &mut Issues) -> SpanTable {
+        let ranks = rank_traces(rows);
+        let order = span_order(rows, &ranks, issues);
+        let services = service_numbers(rows);
+        let mut table = gather(rows, &ranks, &order, &services);
+        table.link(rows, &order, issues);
+        table.tier = crate::tiers::tiers(&table);
+        table.note_all_failed(issues);
+        table
+    }
+
+    /// How many spans there are.
+    pub fn len(&self) -> usize {
+        self.start.len()
+    }
+
+    /// Whether there is no span.
+    pub fn is_empty(&self) -> bool {
+        self.start.is_empty()
+    }
+
+    /// How many traces there are: ranks go from 0 to this, exclusive.
+    pub fn n_traces(&self) -> u32 {
+        self.trace_id.len() as u32
+    }
+
+    /// The spans of one trace; empty for a rank that does not exist.
+    pub fn trace(&self, rank: Rank) -> Range<usize> {
+        let at = rank.0 as usize;
+        match (self.trace_start.get(at), self.trace_start.get(at + 1)) {
+            (Some(&from), Some(&to)) => from as usize..to as usize,
+            _ => 0..0,
+        }
+    }
+
+    /// The spans of the traces from `ranks.start` to `ranks.end`, exclusive, cut to what exists.
+    pub fn band(&self, ranks: Range<u32>) -> Range<usize> {
+        let edge = |rank: u32| {
+            let at = rank.min(self.n_traces()) as usize;
+            self.trace_start.get(at).map_or(0, |&it| it as usize)
+        };
+        edge(ranks.start)..edge(ranks.end.max(ranks.start))
+    }
+
+    /// The trace's id as the file writes it.
+    pub fn trace_id(&self, rank: Rank) -> &str {
+        let id = self.trace_id.get(rank.0 as usize);
+        id.map_or("", |&id| self.trace_ids.get(id))
+    }
+
+    /// The trace of that id. O(number of traces).
+    pub fn find_trace(&self, id: &str) -> Option<Rank> {
+        let id = self.trace_ids.find(id)?;
+        let at = self.trace_id.iter().position(|&it| it == id)?;
+        Some(Rank(at as u32))
+    }
+
+    /// The span's id as the file writes it.
+    pub fn span_id(&self, span: SpanIdx) -> &str {
+        self.span_ids.get(self.span_id[span.0 as usize])
+    }
+
+    /// What the span hangs under.
+    pub fn parent(&self, span: SpanIdx) -> Parent {
+        match self.parent[span.0 as usize] {
+            NONE => Parent::Root,
+            MISSING => Parent::Missing,
+            at => Parent::Span(SpanIdx(at)),
+        }
+    }
+
+    /// When the span ended, if its duration is known; otherwise when it started.
+    pub fn end(&self, span: SpanIdx) -> i64 {
+        let at = span.0 as usize;
+        end_of(self.start[at], self.duration[at])
+    }
+
+    /// Every service, in the order of names.
+    pub fn services(&self) -> impl Iterator<Item = (ServiceIdx, &str)> {
+        let names = self.service_name.iter().map(|&name| self.names.get(name));
+        names
+            .enumerate()
+            .map(|(at, name)| (ServiceIdx(at as u16), name))
+    }
+
+    /// A service's name.
+    pub fn service_name(&self, service: ServiceIdx) -> &str {
+        let name = self.service_name.get(service.0 as usize);
+        name.map_or("", |&name| self.names.get(name))
+    }
+
+    /// The service of that name.
+    pub fn find_service(&self, name: &str) -> Option<ServiceIdx> {
+        let mut services = self.services();
+        services.find(|(_, it)| *it == name).map(|(at, _)| at)
+    }
+
+    /// A service's depth in the call chain: 0 for the outermost caller.
+    pub fn tier(&self, service: ServiceIdx) -> u8 {
+        self.tier.get(service.0 as usize).copied().unwrap_or(0)
+    }
+
+    /// How many roots and orphans there are.
+    pub fn roots_and_orphans(&self) -> (usize, usize) {
+        let count = |what: u32| self.parent.iter().filter(|&&it| it == what).count();
+        (count(NONE), count(MISSING))
+    }
+
+    /// From the first start to the last end; `None` without spans.
+    pub fn extent(&self) -> Option<Range<i64>> {
+        let from = self.start.iter().min()?;
+        let ends = self.start.iter().zip(&self.duration);
+        let to = ends
+            .map(|(&start, &duration)| end_of(start, duration))
+            .max()?;
+        Some(*from..to)
+    }
+
+    /// From the first start to the last end of a root, an orphan or a client span: the extent
+    /// without work that went on after everybody had gone, which can be a hundred times longer.
+    pub fn awaited_extent(&self) -> Option<Range<i64>> {
+        let from = self.start.iter().min()?;
+        let awaited = (0..self.len() as u32).map(SpanIdx).filter(|&span| {
+            self.kind[span.0 as usize] == Kind::Client
+                || !matches!(self.parent(span), Parent::Span(_))
+        });
+        let to = awaited.map(|span| self.end(span)).max()?;
+        Some(*from..to)
+    }
+
+    /// Resolves parents within each trace, and breaks cycles.
+    fn link(&mut self, rows: &SpanRows, order: &[u32], issues: &mut Issues) {
+        let mut by_id: Vec<(u32, bool, u32)> = Vec::new();
+        let mut parent = vec![NONE; self.len()];
+        for rank in 0..self.n_traces() {
+            let spans = self.trace(Rank(rank));
+            by_id.clear();
+            by_id.extend(spans.clone().map(|at| {
+                let client = self.kind[at] == Kind::Client;
+                (self.span_id[at], client, at as u32)
+            }));
+            // Of spans that share an id (a client and a server may), children hang under the
+            // server's; of several, under the first to start.
+            by_id.sort_unstable();
+            for at in spans {
+                let id = rows.parent[order[at] as usize];
+                if id == NONE || id == self.span_id[at] {
+                    continue;
+                }
+                let found = by_id.partition_point(|&(it, ..)| it < id);
+                match by_id.get(found) {
+                    Some(&(it, _, of)) if it == id => parent[at] = of,
+                    _ => {
+                        parent[at] = MISSING;
+                        issues.note(Code::ParentMissing, Some(self.row[at].into()), None, None);
+                    }
+                }
+            }
+        }
+        break_cycles(&mut parent, &self.row, issues);
+        self.parent = parent;
+    }
+
+    fn note_all_failed(&self, issues: &mut Issues) {
+        const FEWEST: u32 = 20;
+        let failed = |rank| {
+            self.trace(Rank(rank))
+                .any(|at| self.outcome[at].is_failure())
+        };
+        if self.n_traces() >= FEWEST && (0..self.n_traces()).all(failed) {
+            issues.note(Code::AllFailed, None, None, None);
+        }
+    }
+}
+
+/// When a span ended, if its duration is known; otherwise when it started.
+pub fn end_of(start: i64, duration: u64) -> i64 {
+    if duration == UNKNOWN_DURATION {
+        start
+    } else {
+        start.saturating_add_unsigned(duration)
+    }
+}
+
+/// The rank of each trace, by its index in `rows.trace_ids`.
+fn rank_traces(rows: &SpanRows) -> Vec<u32> {
+    let n = rows.trace_ids.len();
+    let (mut first, mut first_client) = (vec![i64::MAX; n], vec![i64::MAX; n]);
+    let mut seen = vec![false; n];
+    for at in 0..rows.len() {
+        let trace = rows.trace[at] as usize;
+        seen[trace] = true;
+        first[trace] = first[trace].min(rows.start[at]);
+        if rows.kind[at] == Kind::Client {
+            first_client[trace] = first_client[trace].min(rows.start[at]);
+        }
+    }
+    let key = |trace: u32| {
+        let at = trace as usize;
+        let start = if first_client[at] < i64::MAX {
+            first_client[at]
+        } else {
+            first[at]
+        };
+        (start, rows.trace_ids.get(trace))
+    };
+    let mut traces: Vec<u32> = (0..n as u32).filter(|&it| seen[it as usize]).collect();
+    traces.sort_unstable_by(|&a, &b| key(a).cmp(&key(b)));
+    let mut ranks = vec![NONE; n];
+    for (rank, &trace) in traces.iter().enumerate() {
+        ranks[trace as usize] = rank as u32;
+    }
+    ranks
+}
+
+/// The rows in the table's order, without those that say the same as another.
+fn span_order(rows: &SpanRows, ranks: &[u32], issues: &mut Issues) -> Vec<u32> {
+    let rank = |at: u32| ranks[rows.trace[at as usize] as usize];
+    let mut order: Vec<u32> = (0..rows.len() as u32).collect();
+    // The texts settle what times leave open, so that the order of rows decides nothing.
+    order.sort_unstable_by(|&a, &b| {
+        let (i, j) = (a as usize, b as usize);
+        let times = |at: usize| (rows.start[at], Reverse(rows.duration[at]));
+        (rank(a), times(i)).cmp(&(rank(b), times(j))).then_with(|| {
+            let key = |at: usize| {
+                let name = |column: &[u32]| rows.names.get(column[at]);
+                (
+                    rows.span_ids.get(rows.span[at]),
+                    (rows.kind[at], rows.outcome[at]),
+                    rows.span_ids.get(rows.parent[at]),
+                    (
+                        name(&rows.service),
+                        name(&rows.operation),
+                        name(&rows.instance),
+                    ),
+                    (name(&rows.peer), name(&rows.message)),
+                )
+            };
+            key(i).cmp(&key(j)).then(rows.row[i].cmp(&rows.row[j]))
+        })
+    });
+    order.dedup_by(|later, earlier| {
+        let same = says_the_same(rows, *later as usize, *earlier as usize);
+        if same {
+            let row = rows.row[*later as usize];
+            issues.note(Code::DuplicateRow, Some(row.into()), None, None);
+        }
+        same
+    });
+    order
+}
+
+fn says_the_same(rows: &SpanRows, a: usize, b: usize) -> bool {
+    fn same<T: PartialEq>(column: &[T], a: usize, b: usize) -> bool {
+        column[a] == column[b]
+    }
+    same(&rows.trace, a, b)
+        && same(&rows.span, a, b)
+        && same(&rows.start, a, b)
+        && same(&rows.duration, a, b)
+        && same(&rows.parent, a, b)
+        && same(&rows.service, a, b)
+        && same(&rows.operation, a, b)
+        && same(&rows.kind, a, b)
+        && same(&rows.outcome, a, b)
+        && same(&rows.instance, a, b)
+        && same(&rows.peer, a, b)
+        && same(&rows.message, a, b)
+}
+
+/// The services in the order of their names, and the number of each by its index in `names`.
+struct ServiceNumbers {
+    names: Vec<u32>,
+    number: Vec<u16>,
+}
+
+/// More services than a file ever has; those beyond it share the last number.
+const MOST_SERVICES: usize = u16::MAX as usize;
+
+fn service_numbers(rows: &SpanRows) -> ServiceNumbers {
+    let mut seen = vec![false; rows.names.len()];
+    for &service in &rows.service {
+        seen[service as usize] = true;
+    }
+    let mut names: Vec<u32> = (0..seen.len() as u32)
+        .filter(|&it| seen[it as usize])
+        .collect();
+    names.sort_unstable_by_key(|&name| rows.names.get(name));
+    names.truncate(MOST_SERVICES);
+    let mut number = vec![names.len().saturating_sub(1) as u16; rows.names.len()];
+    for (at, &name) in names.iter().enumerate() {
+        number[name as usize] = at as u16;
+    }
+    ServiceNumbers { names, number }
+}
+
+fn gather(rows: &SpanRows, ranks: &[u32], order: &[u32], services: &ServiceNumbers) -> SpanTable {
+    fn take<T: Copy>(column: &[T], order: &[u32]) -> Vec<T> {
+        order.iter().map(|&at| column[at as usize]).collect()
+    }
+    let trace = take(&rows.trace, order);
+    let rank: Vec<Rank> = trace.iter().map(|&it| Rank(ranks[it as usize])).collect();
+    let (mut trace_start, mut trace_id) = (Vec::new(), Vec::new());
+    for (at, &id) in trace.iter().enumerate() {
+        if at == 0 || trace[at - 1] != id {
+            trace_start.push(at as u32);
+            trace_id.push(id);
+        }
+    }
+    trace_start.push(order.len() as u32);
+    SpanTable {
+        start: take(&rows.start, order),
+        duration: take(&rows.duration, order),
+        rank,
+        service: order
+            .iter()
+            .map(|&at| ServiceIdx(services.number[rows.service[at as usize] as usize]))
+            .collect(),
+        kind: take(&rows.kind, order),
+        outcome: take(&rows.outcome, order),
+        parent: Vec::new(),
+        span_id: take(&rows.span, order),
+        operation: take(&rows.operation, order),
+        instance: take(&rows.instance, order),
+        peer: take(&rows.peer, order),
+        message: take(&rows.message, order),
+        row: take(&rows.row, order),
+        trace_start,
+        trace_id,
+        service_name: services.names.clone(),
+        tier: Vec::new(),
+        trace_ids: rows.trace_ids.clone(),
+        span_ids: rows.span_ids.clone(),
+        names: rows.names.clone(),
+    }
+}
+
+/// Makes an orphan of the first span of every cycle of parents.
+fn break_cycles(parent: &mut [u32], row: &[u32], issues: &mut Issues) {
+    const FRESH: u8 = 0;
+    const ON_PATH: u8 = 1;
+    const DONE: u8 = 2;
+    let mut state = vec![FRESH; parent.len()];
+    let mut path = Vec::new();
+    for first in 0..parent.len() {
+        let mut at = first;
+        while state[at] == FRESH {
+            state[at] = ON_PATH;
+            path.push(at);
+            match parent[at] {
+                NONE | MISSING => break,
+                next => at = next as usize,
+            }
+        }
+        // The walk stopped on its own path: a cycle, and not the end of a chain.
+        let in_cycle = state[at] == ON_PATH && !matches!(parent[at], NONE | MISSING);
+        if in_cycle {
+            parent[at] = MISSING;
+            issues.note(Code::ParentCycle, Some(row[at].into()), None, None);
+        }
+        for at in path.drain(..) {
+            state[at] = DONE;
+        }
+    }
+}

@@ -1,0 +1,355 @@
+//! What the person looks at, and the link that says so.
+//!
+//! Owns the permalink: `v=1&src=...&t=...&y=...`, readable parameters after `#`. Invariant: a
+//! printed view parses back to itself, and no text whatever stops the data from opening: what cannot
+//! be read is left at its default and named in the notices. Pinned by `tests/view.rs`.
+
+use serde::{Deserialize, Serialize};
+
+/// The format of the links that this version writes.
+pub const VERSION: u32 = 1;
+
+/// A rectangle of the plot. Both ranges are half open and never empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Viewport {
+    /// Left edge, nanoseconds since 1970.
+    pub t0: i64,
+    /// Right edge, nanoseconds since 1970.
+    pub t1: i64,
+    /// Upper edge, in thousandths of a rank.
+    pub y0: i64,
+    /// Lower edge, in thousandths of a rank.
+    pub y1: i64,
+}
+
+/// The thousandths of a rank that [`Viewport`] counts in.
+pub const MILLI: i64 = 1000;
+
+/// Where the data of a view comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Source {
+    /// A sample that is hosted with the page.
+    Sample(String),
+    /// A CSV at an https address.
+    Url(String),
+    /// A file on the person's disk, told again by its fingerprint.
+    File(FileMark),
+}
+
+/// What tells a local file again without holding it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileMark {
+    /// The file's name.
+    pub name: String,
+    /// Bytes.
+    pub size: u64,
+    /// [`fingerprint`] of the file.
+    pub hash: u64,
+}
+
+/// What spans are coloured by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ColorBy {
+    /// The depth of their service in the call chain.
+    #[default]
+    Tier,
+    /// Their service.
+    Service,
+}
+
+/// The panes at the right of the page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Pane {
+    /// Recovery attempts.
+    #[default]
+    Herds,
+    /// The breaker's settings.
+    Breaker,
+    /// The picked trace.
+    Trace,
+}
+
+/// All that a link holds. `None` and empty mean the default.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct View {
+    /// `src`
+    pub source: Option<Source>,
+    /// `t=FROM..TO` and `y=FROM..TO`; without them everything is in view.
+    pub viewport: Option<Viewport>,
+    /// `edge=FROM->TO`, the edge whose breaker is replayed.
+    pub edge: Option<(String, String)>,
+    /// `breaker`, settings text as `halfopen` reads it.
+    pub breaker: Option<String>,
+    /// `shared=1`: one breaker for all instances.
+    pub shared: bool,
+    /// `lanes=1`: the states of each instance on a line of its own.
+    pub lanes: bool,
+    /// `color=service`
+    pub color_by: ColorBy,
+    /// `hide=KEY`, once for each legend entry that is switched off.
+    pub hidden: Vec<String>,
+    /// `trace`, the id of the picked trace.
+    pub trace: Option<String>,
+    /// `pane`
+    pub pane: Pane,
+}
+
+impl View {
+    /// Reads what stands after `#`. The notices are sentences for the person, one a parameter that
+    /// could not be used; parameters that this version does not know are passed over.
+    pub fn parse(hash: &str) -> (View, Vec<String>) {
+        let mut view = View::default();
+        let mut notices = Vec::new();
+        let (mut time, mut ranks) = (None, None);
+        let hash = hash.strip_prefix('#').unwrap_or(hash);
+        for pair in hash.split('&').filter(|pair| !pair.is_empty()) {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let value = unescape(value);
+            let read = match key {
+                "v" => read_version(&value, &mut notices),
+                "src" => read_source(&value).map(|it| view.source = Some(it)),
+                "t" => read_range(&value, 0).map(|it| time = Some(it)),
+                "y" => read_range(&value, 3).map(|it| ranks = Some(it)),
+                "edge" => read_edge(&value).map(|it| view.edge = Some(it)),
+                "breaker" => read_breaker(&value).map(|it| view.breaker = Some(it)),
+                "shared" => read_switch(&value).map(|it| view.shared = it),
+                "lanes" => read_switch(&value).map(|it| view.lanes = it),
+                "color" => read_color(&value).map(|it| view.color_by = it),
+                "hide" => Some(view.hidden.push(value.clone())),
+                "trace" => Some(view.trace = Some(value.clone()).filter(|it| !it.is_empty())),
+                "pane" => read_pane(&value).map(|it| view.pane = it),
+                _ => Some(()),
+            };
+            if read.is_none() {
+                let got = crate::issues::shortened(&value);
+                notices.push(format!(
+                    "The link's {key}=\u{201c}{got}\u{201d} cannot be read, so its default is used; expected {}.",
+                    expected(key)
+                ));
+            }
+        }
+        view.viewport = match (time, ranks) {
+            (Some((t0, t1)), Some((y0, y1))) => Some(Viewport { t0, t1, y0, y1 }),
+            (None, None) => None,
+            _ => {
+                notices.push(
+                    "The link has only one of t and y, so everything is shown; both make a view."
+                        .to_owned(),
+                );
+                None
+            }
+        };
+        (view, notices)
+    }
+
+    /// The link's part after `#`, without the `#`.
+    pub fn to_hash(&self) -> String {
+        let mut pairs = vec![format!("v={VERSION}")];
+        let mut add = |key: &str, value: &str| pairs.push(format!("{key}={}", escape(value)));
+        if let Some(source) = &self.source {
+            add("src", &source.to_string());
+        }
+        if let Some(it) = self.viewport {
+            add("t", &format!("{}..{}", it.t0, it.t1));
+            add("y", &format!("{}..{}", Millis(it.y0), Millis(it.y1)));
+        }
+        if let Some((from, to)) = &self.edge {
+            add("edge", &format!("{from}->{to}"));
+        }
+        if let Some(breaker) = &self.breaker {
+            add("breaker", breaker);
+        }
+        if self.shared {
+            add("shared", "1");
+        }
+        if self.lanes {
+            add("lanes", "1");
+        }
+        if self.color_by == ColorBy::Service {
+            add("color", "service");
+        }
+        for key in &self.hidden {
+            add("hide", key);
+        }
+        if let Some(trace) = &self.trace {
+            add("trace", trace);
+        }
+        match self.pane {
+            Pane::Herds => {}
+            Pane::Breaker => add("pane", "breaker"),
+            Pane::Trace => add("pane", "trace"),
+        }
+        pairs.join("&")
+    }
+}
+
+impl std::fmt::Display for Source {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Source::Sample(name) => write!(to, "sample:{name}"),
+            Source::Url(url) => to.write_str(url),
+            Source::File(it) => write!(to, "file:{}:{}:{:016x}", it.name, it.size, it.hash),
+        }
+    }
+}
+
+/// How much of a file's head and tail [`fingerprint`] looks at, in bytes.
+pub const MARK_BYTES: usize = 64 * 1024;
+
+/// A 64-bit hash (FNV-1a) of a file's size and its first and last 64 KiB (`head` and `tail`, which
+/// overlap or are the same for a small file). It tells files apart, it does not secure anything.
+pub fn fingerprint(size: u64, head: &[u8], tail: &[u8]) -> u64 {
+    const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0000_0100_0000_01b3;
+    let bytes = size.to_le_bytes();
+    let all = bytes.iter().chain(head).chain(tail);
+    all.fold(OFFSET, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME))
+}
+
+/// Thousandths, printed as the shortest decimal.
+struct Millis(i64);
+
+impl std::fmt::Display for Millis {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let sign = if self.0 < 0 { "-" } else { "" };
+        let (whole, rest) = (self.0.unsigned_abs() / 1000, self.0.unsigned_abs() % 1000);
+        let decimals = format!("{rest:03}");
+        match decimals.trim_end_matches('0') {
+            "" => write!(to, "{sign}{whole}"),
+            decimals => write!(to, "{sign}{whole}.{decimals}"),
+        }
+    }
+}
+
+fn expected(key: &str) -> &'static str {
+    match key {
+        "v" => "a whole number",
+        "src" => "sample:NAME, file:NAME:SIZE:HASH or an https address",
+        "t" => "FROM..TO in nanoseconds since 1970",
+        "y" => "FROM..TO in traces",
+        "edge" => "CALLER->CALLEE",
+        "breaker" => "settings like window=100,min=20,fail=50%,open=60s,probes=10",
+        "color" => "tier or service",
+        "pane" => "herds, breaker or trace",
+        _ => "1 or 0",
+    }
+}
+
+fn read_version(value: &str, notices: &mut Vec<String>) -> Option<()> {
+    let version: u32 = value.parse().ok()?;
+    if version > VERSION {
+        notices.push(format!(
+            "This link was made by a newer herdscope (version {version} of the link format, this \
+             page reads {VERSION}): what this page does not know is left out."
+        ));
+    }
+    Some(())
+}
+
+fn read_source(value: &str) -> Option<Source> {
+    if let Some(name) = value.strip_prefix("sample:") {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        let known = !name.is_empty() && name.chars().all(plain);
+        return known.then(|| Source::Sample(name.to_owned()));
+    }
+    if value.starts_with("https://") && value.len() > "https://".len() {
+        return Some(Source::Url(value.to_owned()));
+    }
+    let mut parts = value.strip_prefix("file:")?.rsplitn(3, ':');
+    let hash = u64::from_str_radix(parts.next()?, 16).ok()?;
+    let size = parts.next()?.parse().ok()?;
+    let name = parts.next().filter(|name| !name.is_empty())?.to_owned();
+    Some(Source::File(FileMark { name, size, hash }))
+}
+
+/// `FROM..TO` with that many decimals, as integers of the last one; `None` when empty or reversed.
+fn read_range(value: &str, decimals: usize) -> Option<(i64, i64)> {
+    let (from, to) = value.split_once("..")?;
+    let (from, to) = (read_decimal(from, decimals)?, read_decimal(to, decimals)?);
+    (from < to).then_some((from, to))
+}
+
+fn read_decimal(text: &str, decimals: usize) -> Option<i64> {
+    let (whole, rest) = text.split_once('.').unwrap_or((text, ""));
+    let digits = whole.strip_prefix('-').unwrap_or(whole);
+    let all_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if digits.is_empty() || !all_digits(digits) || !all_digits(rest) || rest.len() > decimals {
+        return None;
+    }
+    format!("{whole}{rest:0<decimals$}").parse().ok()
+}
+
+fn read_edge(value: &str) -> Option<(String, String)> {
+    let (from, to) = value.split_once("->")?;
+    let full = !from.trim().is_empty() && !to.trim().is_empty();
+    full.then(|| (from.trim().to_owned(), to.trim().to_owned()))
+}
+
+fn read_breaker(value: &str) -> Option<String> {
+    let config: halfopen::Config = value.parse().ok()?;
+    Some(config.to_string())
+}
+
+fn read_switch(value: &str) -> Option<bool> {
+    match value {
+        "1" => Some(true),
+        "0" => Some(false),
+        _ => None,
+    }
+}
+
+fn read_color(value: &str) -> Option<ColorBy> {
+    match value {
+        "tier" => Some(ColorBy::Tier),
+        "service" => Some(ColorBy::Service),
+        _ => None,
+    }
+}
+
+fn read_pane(value: &str) -> Option<Pane> {
+    match value {
+        "herds" => Some(Pane::Herds),
+        "breaker" => Some(Pane::Breaker),
+        "trace" => Some(Pane::Trace),
+        _ => None,
+    }
+}
+
+/// Percent-encodes what would end a parameter or not survive in an address; the rest stays readable.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => escaped.push(byte.into()),
+            b'-' | b'.' | b'_' | b'~' | b':' | b'/' | b'@' | b',' | b'=' | b'>' | b'*' => {
+                escaped.push(byte.into());
+            }
+            _ => escaped.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    escaped
+}
+
+/// Undoes [`escape`]; a `%` that is no escape stays, and bytes that are not UTF-8 are replaced.
+fn unescape(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let escaped = (first == b'%').then(|| after.get(..2)).flatten();
+        let byte = escaped
+            .filter(|hex| hex.iter().all(u8::is_ascii_hexdigit))
+            .and_then(|hex| std::str::from_utf8(hex).ok())
+            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        match byte {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
