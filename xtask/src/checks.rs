@@ -1,0 +1,358 @@
+//! The checks of `cargo xtask test`: one table, run from the cheap to the dear, stopped at the first failure.
+//!
+//! All of them use one target folder and the development profile (the page aside), and lint, documentation
+//! and tests select the same packages, so that no dependency is built twice for them.
+
+use std::env;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::run::{cargo, run, say};
+use crate::tools::{self, Toolbox};
+use crate::{Result, page, size};
+
+/// One check: how `--only` calls it, what it is for, and what it does.
+struct Check {
+    name: &'static str,
+    about: &'static str,
+    run: fn(&Machine) -> Result<()>,
+}
+
+const BROWSER_TESTS: &str = "herdscope-browser-tests";
+
+const CHECKS: &[Check] = &[
+    Check {
+        name: "fmt",
+        about: "formatting",
+        run: fmt,
+    },
+    Check {
+        name: "clippy",
+        about: "lints of everything native, warnings as errors",
+        run: clippy,
+    },
+    Check {
+        name: "clippy-wasm",
+        about: "lints of the library as the page has it",
+        run: clippy_wasm,
+    },
+    Check {
+        name: "unit",
+        about: "unit, property and command line tests",
+        run: unit,
+    },
+    Check {
+        name: "doctest",
+        about: "examples in the documentation",
+        run: doctest,
+    },
+    Check {
+        name: "doc",
+        about: "documentation, warnings as errors",
+        run: doc,
+    },
+    Check {
+        name: "page",
+        about: "release build of the page with trunk",
+        run: build_page,
+    },
+    Check {
+        name: "size",
+        about: "size budget of the built page",
+        run: page_size,
+    },
+    Check {
+        name: "browser",
+        about: "tests of the built page in headless Chromium",
+        run: browser,
+    },
+];
+
+/// The checks with tests that read real files.
+const READ_TRACES: &[&str] = &["unit", "browser"];
+
+/// What the checks found or installed on this machine.
+struct Machine {
+    tools: Option<Toolbox>,
+    traces: Option<PathBuf>,
+}
+
+/// The checks by name, a line each.
+pub fn list() -> String {
+    CHECKS
+        .iter()
+        .map(|check| format!("  {:<12} {}\n", check.name, check.about))
+        .collect()
+}
+
+/// `cargo xtask test` with these arguments.
+pub fn test(args: &[&str]) -> Result<()> {
+    let checks = chosen(args)?;
+    let mut report = Report::new(&checks);
+    let mut failed = None;
+
+    match report.time("set-up", || set_up(&checks)) {
+        Err(error) => failed = Some(error),
+        Ok(machine) => {
+            for check in &checks {
+                println!("\n== {} - {}", check.name, check.about);
+                if let Err(error) = report.time(check.name, || (check.run)(&machine)) {
+                    failed = Some(format!(
+                        "the check `{}` failed: {error}\nto run it alone: cargo xtask test --only {}",
+                        check.name, check.name
+                    ));
+                    break;
+                }
+            }
+            if machine.traces.is_none()
+                && checks.iter().any(|check| READ_TRACES.contains(&check.name))
+            {
+                report.remark =
+                    "Tests over real files were not run: HERDSCOPE_TRACES names no folder of them.";
+            }
+        }
+    }
+    report.print();
+    failed.map_or(Ok(()), Err)
+}
+
+/// The checks that `--only A,B` names (all without it), in the order of the table.
+fn chosen(args: &[&str]) -> Result<Vec<&'static Check>> {
+    let mut names: Vec<&str> = Vec::new();
+    let mut rest = args.iter();
+    while let Some(word) = rest.next() {
+        let list = match word.strip_prefix("--only") {
+            Some("") => rest.next().copied().unwrap_or_default(),
+            Some(after) if after.starts_with('=') => &after[1..],
+            _ => return Err(format!("test takes only --only NAME[,NAME], not `{word}`")),
+        };
+        for name in list.split(',') {
+            if !CHECKS.iter().any(|check| check.name == name) {
+                return Err(format!(
+                    "no check is called `{name}`; these are there:\n{}",
+                    list_names()
+                ));
+            }
+            names.push(name);
+        }
+    }
+    Ok(CHECKS
+        .iter()
+        .filter(|check| names.is_empty() || names.contains(&check.name))
+        .collect())
+}
+
+fn list_names() -> String {
+    CHECKS
+        .iter()
+        .map(|check| check.name)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// Installs what the chosen checks need and nothing else.
+fn set_up(checks: &[&Check]) -> Result<Machine> {
+    let needs = |names: &[&str]| checks.iter().any(|check| names.contains(&check.name));
+    if needs(&["fmt", "clippy", "clippy-wasm"]) {
+        tools::ensure_components()?;
+    }
+    if needs(&["clippy-wasm"]) {
+        tools::ensure_wasm_target()?;
+    }
+    if needs(&["browser"]) {
+        tools::ensure_browser()?;
+    }
+    let tools = if needs(&["page"]) {
+        Some(Toolbox::for_page()?)
+    } else {
+        None
+    };
+    let traces = traces()?;
+    if needs(READ_TRACES) {
+        match &traces {
+            Some(folder) => say(format!("tests over real files read {}", folder.display())),
+            None => say("HERDSCOPE_TRACES is not set: tests over real files will not be run"),
+        }
+    }
+    Ok(Machine { tools, traces })
+}
+
+/// The folder of real files, as an absolute path: tests do not run in the folder this was called from.
+fn traces() -> Result<Option<PathBuf>> {
+    let Some(named) = env::var_os("HERDSCOPE_TRACES").filter(|it| !it.is_empty()) else {
+        return Ok(None);
+    };
+    let folder = PathBuf::from(&named);
+    if !folder.is_dir() {
+        return Err(format!(
+            "HERDSCOPE_TRACES names {}, which is no folder: correct it, or unset it to leave those tests out",
+            folder.display()
+        ));
+    }
+    std::path::absolute(&folder)
+        .map(Some)
+        .map_err(|error| format!("cannot find {}: {error}", folder.display()))
+}
+
+impl Machine {
+    /// A cargo whose tests find the folder of real files, or know that there is none.
+    fn cargo_test(&self) -> Command {
+        let mut command = cargo();
+        match &self.traces {
+            Some(folder) => command.env("HERDSCOPE_TRACES", folder),
+            None => command.env_remove("HERDSCOPE_TRACES"),
+        };
+        command.arg("test");
+        command
+    }
+}
+
+fn fmt(_: &Machine) -> Result<()> {
+    run(cargo().args(["fmt", "--all", "--check"]))
+        .map_err(|error| format!("{error}; `cargo fmt --all` formats it"))
+}
+
+fn clippy(_: &Machine) -> Result<()> {
+    run(cargo().args([
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ]))
+}
+
+fn clippy_wasm(_: &Machine) -> Result<()> {
+    run(cargo()
+        .args([
+            "clippy",
+            "--package",
+            "herdscope",
+            "--lib",
+            "--no-default-features",
+        ])
+        .args(["--target", "wasm32-unknown-unknown", "--", "-D", "warnings"]))
+}
+
+fn unit(machine: &Machine) -> Result<()> {
+    let everything = [
+        "--workspace",
+        "--exclude",
+        BROWSER_TESTS,
+        "--lib",
+        "--bins",
+        "--tests",
+        "--examples",
+    ];
+    run(machine.cargo_test().args(everything))
+}
+
+fn doctest(machine: &Machine) -> Result<()> {
+    run(machine
+        .cargo_test()
+        .args(["--doc", "--workspace", "--exclude", BROWSER_TESTS]))
+}
+
+fn doc(_: &Machine) -> Result<()> {
+    run(cargo()
+        .args(["doc", "--workspace", "--no-deps", "--quiet"])
+        .env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+fn build_page(machine: &Machine) -> Result<()> {
+    let tools = machine
+        .tools
+        .as_ref()
+        .ok_or("the tools for the page were not set up")?;
+    page::build(tools)
+}
+
+fn page_size(_: &Machine) -> Result<()> {
+    size::check(&page::folder(), size::LIMIT)
+}
+
+fn browser(machine: &Machine) -> Result<()> {
+    run(machine.cargo_test().args(["--package", BROWSER_TESTS]))
+}
+
+/// How each check went and how long it took.
+struct Report {
+    rows: Vec<(&'static str, Outcome)>,
+    remark: &'static str,
+}
+
+enum Outcome {
+    NotRun,
+    Passed(Duration),
+    Failed(Duration),
+}
+
+impl Report {
+    fn new(checks: &[&'static Check]) -> Report {
+        let names = std::iter::once("set-up").chain(checks.iter().map(|check| check.name));
+        Report {
+            rows: names.map(|name| (name, Outcome::NotRun)).collect(),
+            remark: "",
+        }
+    }
+
+    fn time<T>(&mut self, name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let start = Instant::now();
+        let result = work();
+        let took = start.elapsed();
+        if let Some((_, outcome)) = self.rows.iter_mut().find(|(row, _)| *row == name) {
+            *outcome = if result.is_ok() {
+                Outcome::Passed(took)
+            } else {
+                Outcome::Failed(took)
+            };
+        }
+        result
+    }
+
+    fn print(&self) {
+        println!("\n{:<12} {:>8}", "check", "seconds");
+        for (name, outcome) in &self.rows {
+            match outcome {
+                Outcome::NotRun => println!("{name:<12} {:>8}  not run", "-"),
+                Outcome::Passed(took) => println!("{name:<12} {:>8.1}  passed", took.as_secs_f64()),
+                Outcome::Failed(took) => println!("{name:<12} {:>8.1}  FAILED", took.as_secs_f64()),
+            }
+        }
+        if !self.remark.is_empty() {
+            println!("{}", self.remark);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(args: &[&str]) -> Result<Vec<&'static str>> {
+        chosen(args).map(|checks| checks.iter().map(|check| check.name).collect())
+    }
+
+    #[test]
+    fn only_the_named_checks_run_in_the_order_of_the_table() {
+        assert_eq!(names(&["--only", "unit,fmt"]), Ok(vec!["fmt", "unit"]));
+        assert_eq!(
+            names(&["--only=doc", "--only", "page"]),
+            Ok(vec!["doc", "page"])
+        );
+        assert_eq!(names(&[]).map(|all| all.len()), Ok(CHECKS.len()));
+    }
+
+    #[test]
+    fn an_unknown_check_is_named() {
+        let error = names(&["--only", "fmt,lint"]).expect_err("there is no such check");
+        assert!(
+            error.contains("`lint`") && error.contains("clippy"),
+            "{error}"
+        );
+        assert!(names(&["--only"]).is_err());
+        assert!(names(&["--fast"]).is_err());
+    }
+}

@@ -1,0 +1,24 @@
+//! Set-up, build and test tooling. Owns the versions of the outside tools, the road from sources to
+//! `pkg/`, the list of checks, and the static file server that `serve` and the browser tests share.
+//! It knows nothing of traces or breakers.
+//!
+//! Errors are sentences for a person: what happened, and what to do about it.
+
+pub mod checks;
+pub mod files;
+pub mod page;
+pub mod run;
+pub mod size;
+pub mod tools;
+
+use std::path::{Path, PathBuf};
+
+/// A result whose error is a sentence to print.
+pub type Result<T> = std::result::Result<T, String>;
+
+/// The folder of the workspace, wherever the command was called from.
+pub fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .map_or_else(PathBuf::new, Path::to_path_buf)
+}

@@ -1,0 +1,94 @@
+//! Running other programs: one place that words what went wrong, and looks programs up on a PATH.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::Result;
+
+/// Prints the one line that says what is being done.
+pub fn say(line: impl AsRef<str>) {
+    println!("xtask: {}", line.as_ref());
+}
+
+/// The command as a person would type it.
+fn shown(command: &Command) -> String {
+    let program = Path::new(command.get_program())
+        .file_name()
+        .unwrap_or(command.get_program());
+    std::iter::once(program)
+        .chain(command.get_args())
+        .map(|word| word.to_string_lossy())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// Runs a command with its output on the terminal and nothing on its input.
+pub fn run(command: &mut Command) -> Result<()> {
+    let status = command
+        .stdin(Stdio::null())
+        .status()
+        .map_err(|error| format!("could not start `{}`: {error}", shown(command)))?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("`{}` failed ({status})", shown(command)))
+    }
+}
+
+/// Runs a command and gives what it printed on its standard output; `None` if it failed or is not there.
+pub fn output(command: &mut Command) -> Option<String> {
+    let output = command
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output()
+        .ok()?;
+    output
+        .status
+        .success()
+        .then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// The cargo that runs this tool.
+pub fn cargo() -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(crate::workspace());
+    // What `cargo run` says of this package concerns no other.
+    for (name, _) in env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(&name);
+        }
+    }
+    command
+}
+
+/// The first file of that name in the folders of PATH.
+pub fn find(program: &str) -> Option<PathBuf> {
+    find_in(program, &env::var_os("PATH")?)
+}
+
+fn find_in(program: &str, path: &OsStr) -> Option<PathBuf> {
+    env::split_paths(path)
+        .map(|folder| folder.join(format!("{program}{}", env::consts::EXE_SUFFIX)))
+        .find(|file| is_program(file))
+}
+
+fn is_program(file: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        file.metadata()
+            .is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+    }
+    #[cfg(not(unix))]
+    file.is_file()
+}
+
+/// PATH with these folders in front.
+pub fn path_with(folders: &[PathBuf]) -> Result<OsString> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::join_paths(folders.iter().cloned().chain(env::split_paths(&path)))
+        .map_err(|error| format!("a folder of tools cannot be put on PATH: {error}"))
+}
