@@ -1,0 +1,106 @@
+//! The settings of well-known breakers, as near as this one comes.
+//!
+//! Owns the translations; each is the documented default of its peer, in
+//! canonical settings text, with a sentence on what that leaves out.
+//! Invariant: every text parses and is canonical. Cost: none. Pinned by the
+//! tests below.
+
+use crate::config::Config;
+
+/// A named breaker: its settings and what they cannot say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Preset {
+    /// A short name, lower case, for a link or a command line.
+    pub name: &'static str,
+    /// The name a person knows.
+    pub title: &'static str,
+    /// The canonical settings text.
+    pub text: &'static str,
+    /// What these settings cannot express of the peer.
+    pub note: &'static str,
+}
+
+impl Preset {
+    /// The settings, parsed.
+    pub fn config(&self) -> Config {
+        // `presets_are_canonical` holds that every text parses.
+        self.text.parse().unwrap_or_default()
+    }
+}
+
+/// All presets.
+pub const ALL: [Preset; 5] = [RESILIENCE4J, HYSTRIX, POLLY, GOBREAKER, ENVOY];
+
+/// Resilience4j, `CircuitBreakerConfig`.
+pub const RESILIENCE4J: Preset = Preset {
+    name: "resilience4j",
+    title: "Resilience4j",
+    text: "window=100,min=100,fail=50%,open=60s,probes=10",
+    note: "There a probe that never reports blocks for ever and late results count in whatever state they meet; \
+           here probes have a lease and late results are dropped.",
+};
+
+/// Hystrix, `HystrixCommandProperties`.
+pub const HYSTRIX: Preset = Preset {
+    name: "hystrix",
+    title: "Hystrix",
+    text: "window=10s/1s,min=20,fail=50%,slow=off,timeout=1s,open=5s,probes=1,judge=first-failure",
+    note: "There the rate is looked at every 500 ms and cut to whole percent; here after every result and exactly.",
+};
+
+/// Polly v8, `CircuitBreakerStrategyOptions`.
+pub const POLLY: Preset = Preset {
+    name: "polly",
+    title: "Polly v8",
+    text: "window=30s/3s,min=100,fail=10%,slow=off,open=5s,probes=1,judge=first-failure",
+    note: "There only failures are judged and a cancelled probe closes the breaker; here every result is judged and \
+           a cancelled probe decides nothing.",
+};
+
+/// gobreaker v2, `Settings`.
+pub const GOBREAKER: Preset = Preset {
+    name: "gobreaker",
+    title: "gobreaker v2",
+    text: "window=100,min=100,fail=off,slow=off,consecutive=6,open=60s,probes=1,judge=first-failure",
+    note: "There a function of all counts decides and its default trips at more than five failures in a row; here \
+           only that default is expressed.",
+};
+
+/// Envoy's outlier detection, `outlier_detection.proto`.
+pub const ENVOY: Preset = Preset {
+    name: "envoy",
+    title: "Envoy outlier detection (approximation)",
+    text: "window=10s/1s,min=100,fail=off,slow=off,consecutive=5,open=30s,backoff=2x,max-open=300s,probes=1,\
+           judge=first-failure",
+    note: "There one host of many is ejected, for 30 s longer each time, and comes back at full weight without \
+           half-open; here the wait doubles and one probe decides, and hosts are not compared.",
+};
+
+/// The preset of that name.
+pub fn find(name: &str) -> Option<&'static Preset> {
+    const PRESETS: &[Preset] = &ALL;
+    PRESETS.iter().find(|it| it.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn presets_are_canonical() {
+        for preset in ALL {
+            let config: Config = preset.text.parse().expect(preset.name);
+            assert_eq!(config.to_string(), preset.text);
+            assert_eq!(config, preset.config());
+            assert_eq!(find(preset.name), Some(&preset));
+        }
+        assert_eq!(find("none"), None);
+    }
+
+    #[test]
+    fn resilience4j_is_the_default() {
+        assert_eq!(RESILIENCE4J.config(), Config::default());
+    }
+}
