@@ -1,1 +1,246 @@
-//! (to come)
+//! Bytes of a file to span rows.
+//!
+//! Owns everything about files: gz and encodings ([`decode`]), the dialect ([`sheet`]), which exporter
+//! wrote it ([`exporters`], [`plan`]), what its cells mean ([`intake`], [`time`], [`attributes`]), and
+//! why it cannot be read ([`Unreadable`]). A [`Reader`] takes the bytes as they come and holds the rows
+//! so far; it knows neither files nor browsers, and nothing of parents, traces or calls.
+//!
+//! Invariants: no bytes make it panic; any split of the bytes into pushes gives the same result;
+//! a bad row costs that row. Memory beyond the rows is bounded by [`Limits`]. Time is one walk over the
+//! bytes by `csv_core`, then work on the few cells that the plan names. Pinned by
+//! `tests/ingest_properties.rs` (splits, panics), `tests/ingest_exporters.rs` (what is recognised),
+//! `tests/ingest_edge.rs` and `tests/ingest_bad_input.rs`.
+
+mod attributes;
+mod decode;
+pub mod exporters;
+mod intake;
+mod plan;
+mod sheet;
+pub mod time;
+mod unreadable;
+
+use std::io::Write as _;
+
+use flate2::write::MultiGzDecoder;
+use serde::Serialize;
+
+use self::decode::Decoder;
+use self::sheet::Sheet;
+use self::time::Unit;
+pub use self::unreadable::{Unreadable, UnreadableKind};
+use crate::issues::{Code, Issues};
+use crate::rows::SpanRows;
+
+/// What a reader bears. Small ones let tests go where only large files go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The bytes that a row may have.
+    pub longest_row: usize,
+    /// The bytes that the header line may have.
+    pub longest_header: usize,
+    /// How many times its size a gz file may unpack to.
+    pub gz_ratio: u64,
+    /// Unpacked bytes below which the ratio is not judged.
+    pub gz_free: u64,
+    /// The first bytes of text, which the dialect and the units are told from.
+    pub sniffed: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            longest_row: 8 << 20,
+            longest_header: 1 << 20,
+            gz_ratio: 250,
+            gz_free: 64 << 20,
+            sniffed: 64 << 10,
+        }
+    }
+}
+
+/// Reads one file, piece by piece.
+pub struct Reader {
+    stage: Stage,
+    limits: Limits,
+    bytes_in: u64,
+    failed: Option<Unreadable>,
+}
+
+enum Stage {
+    /// Too few bytes to know whether they are gz.
+    Start(Box<Decoder>, Vec<u8>),
+    Plain(Box<Decoder>),
+    Gz(Box<MultiGzDecoder<Decoder>>),
+}
+
+/// What a file holds.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// The spans.
+    pub rows: SpanRows,
+    /// Who wrote it.
+    pub exporter: &'static str,
+    /// What the file does not say.
+    pub assumed: Assumed,
+    /// What was noticed.
+    pub issues: Issues,
+}
+
+/// What was assumed; `None` where the file says it itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Assumed {
+    /// The zone of times without one.
+    pub zone: Option<&'static str>,
+    /// The unit of starts that are plain numbers.
+    pub start_unit: Option<Unit>,
+    /// The unit of durations that are plain numbers.
+    pub duration_unit: Option<Unit>,
+}
+
+/// The input that gz output is judged by is counted in blocks of this size, so that the verdict does
+/// not depend on the pushes.
+const GZ_BLOCK: u64 = 4 << 10;
+
+impl Reader {
+    /// A reader that has seen nothing yet.
+    pub fn new(limits: Limits) -> Reader {
+        let decoder = Box::new(Decoder::new(Sheet::new(limits)));
+        Reader {
+            stage: Stage::Start(decoder, Vec::new()),
+            limits,
+            bytes_in: 0,
+            failed: None,
+        }
+    }
+
+    /// Takes the next bytes. After an error every call gives the same one.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<(), Unreadable> {
+        if let Some(why) = &self.failed {
+            return Err(why.clone());
+        }
+        let result = self.read(bytes);
+        self.failed = result.as_ref().err().cloned();
+        result
+    }
+
+    /// The end of the file.
+    pub fn finish(mut self) -> Result<Reading, Unreadable> {
+        if let Some(why) = self.failed {
+            return Err(why);
+        }
+        if let Stage::Start(..) = self.stage {
+            self.begin()?;
+        }
+        let mut cut = false;
+        let mut decoder = match self.stage {
+            Stage::Start(decoder, _) | Stage::Plain(decoder) => decoder,
+            Stage::Gz(mut gz) => {
+                cut = gz.try_finish().is_err();
+                let decoder = gz.get_mut();
+                if let Some(why) = decoder.failed.take() {
+                    return Err(why);
+                }
+                if cut && decoder.sheet.intake.rows.is_empty() && decoder.bytes_out == 0 {
+                    return Err(Unreadable::gz_broken(self.bytes_in));
+                }
+                let sheet = Sheet::new(self.limits);
+                Box::new(std::mem::replace(decoder, Decoder::new(sheet)))
+            }
+        };
+        decoder.finish()?;
+        let mut sheet = decoder.sheet;
+        let Some(plan) = sheet.take_plan() else {
+            return Err(Unreadable::empty());
+        };
+        let mut intake = sheet.intake;
+        if cut && intake.issues.count(Code::RowTruncated) == 0 {
+            intake.issues.note(Code::RowTruncated, None, None, None);
+        }
+        let zone = intake.assumed_utc().then_some("UTC");
+        let start_unit = plan.start_unit.filter(|_| plan.start_unit_assumed);
+        let duration_unit = plan.duration_unit_assumed.then_some(plan.duration_unit);
+        Ok(Reading {
+            assumed: Assumed {
+                zone,
+                start_unit,
+                duration_unit,
+            },
+            exporter: plan.exporter.name,
+            rows: intake.rows,
+            issues: intake.issues,
+        })
+    }
+
+    /// What is read so far.
+    pub fn rows(&self) -> &SpanRows {
+        let decoder = match &self.stage {
+            Stage::Start(decoder, _) | Stage::Plain(decoder) => decoder,
+            Stage::Gz(gz) => gz.get_ref(),
+        };
+        &decoder.sheet.intake.rows
+    }
+
+    /// How many bytes were pushed.
+    pub fn bytes_in(&self) -> u64 {
+        self.bytes_in
+    }
+
+    fn read(&mut self, bytes: &[u8]) -> Result<(), Unreadable> {
+        match &mut self.stage {
+            Stage::Plain(decoder) => {
+                self.bytes_in += bytes.len() as u64;
+                decoder.push(bytes)
+            }
+            Stage::Gz(_) => self.unpack(bytes),
+            Stage::Start(_, held) => {
+                let wanted = 3usize.saturating_sub(held.len()).min(bytes.len());
+                let (now, later) = bytes.split_at(wanted);
+                held.extend_from_slice(now);
+                if held.len() < 3 {
+                    return Ok(());
+                }
+                self.begin()?;
+                self.read(later)
+            }
+        }
+    }
+
+    /// Looks at the first bytes.
+    fn begin(&mut self) -> Result<(), Unreadable> {
+        let placeholder = Stage::Plain(Box::new(Decoder::new(Sheet::new(self.limits))));
+        let Stage::Start(decoder, held) = std::mem::replace(&mut self.stage, placeholder) else {
+            return Ok(());
+        };
+        self.stage = match held[..] {
+            [0x1F, 0x8B, 8] => Stage::Gz(Box::new(MultiGzDecoder::new(*decoder))),
+            _ => Stage::Plain(decoder),
+        };
+        self.read(&held)
+    }
+
+    fn unpack(&mut self, mut bytes: &[u8]) -> Result<(), Unreadable> {
+        let Stage::Gz(gz) = &mut self.stage else {
+            return Ok(());
+        };
+        while !bytes.is_empty() {
+            let block_end = (self.bytes_in / GZ_BLOCK + 1) * GZ_BLOCK;
+            let length = bytes.len().min((block_end - self.bytes_in) as usize);
+            let (now, later) = bytes.split_at(length);
+            let most = block_end.saturating_mul(self.limits.gz_ratio);
+            gz.get_mut().most_out = most.max(self.limits.gz_free);
+            if gz.write_all(now).is_err() {
+                let decoder = gz.get_mut();
+                let bomb = decoder.bytes_out > decoder.most_out;
+                return Err(match decoder.failed.take() {
+                    Some(why) => why,
+                    None if bomb => Unreadable::gz_bomb(self.limits.gz_ratio),
+                    None => Unreadable::gz_broken(self.bytes_in),
+                });
+            }
+            self.bytes_in += length as u64;
+            bytes = later;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,449 @@
+//! The exporters that are known, one entry each.
+//!
+//! Owns the names of columns and what an exporter means by its cells. Invariant: an entry is data
+//! alone, and is recognised by the set of its headers, never by their order. To add an exporter: one
+//! entry here, one fixture in `tests/fixtures/ingest/`, one line in docs/formats.md
+//! (`tests/ingest_exporters.rs` fails while one of them is missing). Pinned there.
+//!
+//! Headers are compared in one form (see [`normal`]): lower case, letters and digits alone.
+
+use super::time::Unit;
+
+/// What a column can tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Field {
+    /// The trace's id.
+    Trace,
+    /// The span's id.
+    Span,
+    /// The parent span's id.
+    Parent,
+    /// When the span began.
+    Start,
+    /// When it ended.
+    End,
+    /// How long it took.
+    Duration,
+    /// The service that recorded it.
+    Service,
+    /// Its name.
+    Operation,
+    /// Client, server, ...
+    Kind,
+    /// How it ended, by a word or an OpenTelemetry number; a number above 99 is one of HTTP.
+    Status,
+    /// Whether it failed.
+    Error,
+    /// Whether it went well.
+    Success,
+    /// The HTTP status code.
+    Http,
+    /// The gRPC status code.
+    Grpc,
+    /// The status or exception message.
+    Message,
+    /// The pod or process.
+    Instance,
+    /// The service that it calls.
+    Peer,
+    /// W3C trace state, where sampling is told.
+    TraceState,
+    /// Attributes, all in one cell. Every such column is read.
+    Attributes,
+}
+
+/// How many fields have a column of their own; attributes can have many.
+pub(crate) const FIELDS: usize = Field::Attributes as usize;
+
+/// An exporter: how to tell it, and what its columns mean.
+#[derive(Debug)]
+pub struct Exporter {
+    /// The name in JSON and on the page.
+    pub name: &'static str,
+    /// Headers that are all there.
+    pub signature: &'static [&'static str],
+    /// Headers of which at least `at_least` are there.
+    pub any: &'static [&'static str],
+    /// How many of `any` it takes.
+    pub at_least: usize,
+    /// Columns by header, the preferred one first: a blank cell gives way to the next one. A field
+    /// that is not listed is looked up among the common names.
+    pub columns: &'static [(Field, &'static [&'static str])],
+    /// The unit of a start or an end that is a plain number.
+    pub start_unit: Option<Unit>,
+    /// The unit of a duration that is a plain number.
+    pub duration_unit: Option<Unit>,
+    /// The service's column holds pods: `frontend-579b9bff58-t2dbm` is one of `frontend`.
+    pub services_are_pods: bool,
+    /// Row counts at which the exporter stops.
+    pub caps: &'static [u64],
+    /// The columns of files without a header, in order.
+    pub layouts: &'static [&'static [&'static str]],
+}
+
+/// An exporter with nothing special about it.
+const PLAIN: Exporter = Exporter {
+    name: "generic",
+    signature: &[],
+    any: &[],
+    at_least: 0,
+    columns: &[],
+    start_unit: None,
+    duration_unit: None,
+    services_are_pods: false,
+    caps: &[],
+    layouts: &[],
+};
+
+/// What files are read as that no entry fits: columns by their common names.
+pub static GENERIC: Exporter = PLAIN;
+
+/// All entries. The one with the most headers in a file is taken.
+pub static EXPORTERS: &[Exporter] = &[
+    Exporter {
+        name: "dash0",
+        any: &[
+            "otelspanstarttime",
+            "otelspanduration",
+            "otelspanname",
+            "otelspanid",
+            "otelparentid",
+            "oteltraceid",
+            "otelspanstatuscode",
+        ],
+        at_least: 2,
+        caps: &[5_000],
+        layouts: &[
+            &[
+                "otel.span.start_time",
+                "otel.span.duration",
+                "otel.span.name",
+                "otel.span.status.code",
+                "service.name",
+                "otel.parent.id",
+                "otel.trace.id",
+                "otel.span.id",
+                "otel.span.links",
+            ],
+            &[
+                "otel.span.start_time",
+                "otel.span.duration",
+                "otel.trace.id",
+                "otel.span.id",
+                "otel.parent.id",
+                "otel.span.name",
+                "otel.span.status.code",
+                "service.name",
+                "otel.span.links",
+            ],
+        ],
+        ..PLAIN
+    },
+    Exporter {
+        name: "clickhouse",
+        signature: &["timestamp", "duration"],
+        any: &[
+            "spanname",
+            "spankind",
+            "spanattributes",
+            "resourceattributes",
+            "scopename",
+            "eventsname",
+        ],
+        at_least: 1,
+        duration_unit: Some(Unit::Ns),
+        layouts: &[&[
+            "Timestamp",
+            "TraceId",
+            "SpanId",
+            "ParentSpanId",
+            "TraceState",
+            "SpanName",
+            "SpanKind",
+            "ServiceName",
+            "ResourceAttributes",
+            "ScopeName",
+            "ScopeVersion",
+            "SpanAttributes",
+            "Duration",
+            "StatusCode",
+            "StatusMessage",
+            "Events.Timestamp",
+            "Events.Name",
+            "Events.Attributes",
+            "Links.TraceId",
+            "Links.SpanId",
+            "Links.TraceState",
+            "Links.Attributes",
+        ]],
+        ..PLAIN
+    },
+    Exporter {
+        name: "skywalking",
+        signature: &[
+            "starttime",
+            "endtime",
+            "spantype",
+            "service",
+            "spanid",
+            "traceid",
+            "parentspan",
+        ],
+        any: &["url", "peer", "component", "iserror"],
+        at_least: 1,
+        start_unit: Some(Unit::Ms),
+        columns: &[(Field::Operation, &["url"])],
+        ..PLAIN
+    },
+    Exporter {
+        name: "nezha",
+        signature: &[
+            "traceid",
+            "spanid",
+            "parentid",
+            "podname",
+            "operationname",
+            "starttimeunixnano",
+        ],
+        duration_unit: Some(Unit::Us),
+        columns: &[(Field::Service, &["podname"])],
+        services_are_pods: true,
+        ..PLAIN
+    },
+];
+
+/// The common names of each field's columns, the preferred one first. Times and durations may carry
+/// a suffix that tells their unit.
+pub(crate) static COMMON: &[(Field, &[&str])] = &[
+    (
+        Field::Trace,
+        &["traceid", "oteltraceid", "tracetraceid", "trace"],
+    ),
+    (
+        Field::Span,
+        &["spanid", "otelspanid", "tracespanid", "span", "id"],
+    ),
+    (
+        Field::Parent,
+        &[
+            "parentspanid",
+            "spanparentid",
+            "parentid",
+            "otelparentid",
+            "otelspanparentid",
+            "traceparentid",
+            "parentspan",
+            "referenceparentspanid",
+            "parent",
+        ],
+    ),
+    (
+        Field::Start,
+        &[
+            "starttime",
+            "start",
+            "spanstarttime",
+            "otelspanstarttime",
+            "starttimestamp",
+            "startts",
+            "timestamp",
+            "time",
+            "ts",
+            "date",
+            "datetime",
+            "begin",
+            "begintime",
+        ],
+    ),
+    (
+        Field::End,
+        &[
+            "endtime",
+            "end",
+            "spanendtime",
+            "otelspanendtime",
+            "endtimestamp",
+            "endts",
+            "finishtime",
+        ],
+    ),
+    (
+        Field::Duration,
+        &[
+            "duration",
+            "spanduration",
+            "otelspanduration",
+            "elapsedtime",
+            "elapsed",
+            "latency",
+            "durationtime",
+        ],
+    ),
+    (
+        Field::Service,
+        &[
+            "servicename",
+            "service",
+            "otelservicename",
+            "resourceservicename",
+            "cloudrolename",
+            "appname",
+            "application",
+            "app",
+        ],
+    ),
+    (
+        Field::Operation,
+        &[
+            "spanname",
+            "operationname",
+            "otelspanname",
+            "name",
+            "operation",
+            "spandescription",
+            "resource",
+            "endpoint",
+            "url",
+        ],
+    ),
+    (
+        Field::Kind,
+        &[
+            "spankind",
+            "kind",
+            "otelspankind",
+            "kindstring",
+            "spankindstring",
+            "spantype",
+        ],
+    ),
+    (
+        Field::Status,
+        &[
+            "statuscode",
+            "status",
+            "otelspanstatuscode",
+            "spanstatuscode",
+            "spanstatus",
+            "statuscodestring",
+            "otelstatuscode",
+            "eventoutcome",
+            "outcome",
+        ],
+    ),
+    (
+        Field::Error,
+        &[
+            "error",
+            "iserror",
+            "haserror",
+            "failed",
+            "isfailed",
+            "requestisfailed",
+        ],
+    ),
+    (Field::Success, &["success", "issuccess", "succeeded"]),
+    (
+        Field::Http,
+        &[
+            "httpresponsestatuscode",
+            "httpstatuscode",
+            "responsestatuscode",
+            "httpstatus",
+            "resultcode",
+        ],
+    ),
+    (
+        Field::Grpc,
+        &["rpcgrpcstatuscode", "grpcstatuscode", "grpcstatus"],
+    ),
+    (
+        Field::Message,
+        &[
+            "statusmessage",
+            "otelspanstatusmessage",
+            "spanstatusmessage",
+            "exceptionmessage",
+            "errormessage",
+            "message",
+        ],
+    ),
+    (
+        Field::Instance,
+        &[
+            "k8spodname",
+            "resourcek8spodname",
+            "podname",
+            "pod",
+            "serviceinstanceid",
+            "instanceid",
+            "instance",
+            "cloudroleinstance",
+            "containerid",
+            "hostname",
+            "host",
+        ],
+    ),
+    (
+        Field::Peer,
+        &[
+            "peerservice",
+            "serveraddress",
+            "netpeername",
+            "peer",
+            "target",
+        ],
+    ),
+    (Field::TraceState, &["tracestate", "oteltracestate"]),
+    (
+        Field::Attributes,
+        &[
+            "resourceattributes",
+            "spanattributes",
+            "eventsattributes",
+            "attributes",
+            "attributesjson",
+            "attributesstring",
+            "tags",
+            "servicetags",
+            "customdimensions",
+            "resourcetags",
+            "process",
+            "events",
+            "logs",
+        ],
+    ),
+];
+
+/// The suffixes of a header that tell a unit.
+pub(crate) static UNITS: &[(&str, Unit)] = &[
+    ("unixnano", Unit::Ns),
+    ("nanoseconds", Unit::Ns),
+    ("nanos", Unit::Ns),
+    ("nano", Unit::Ns),
+    ("ns", Unit::Ns),
+    ("microseconds", Unit::Us),
+    ("micros", Unit::Us),
+    ("us", Unit::Us),
+    ("milliseconds", Unit::Ms),
+    ("millis", Unit::Ms),
+    ("ms", Unit::Ms),
+    ("seconds", Unit::S),
+    ("secs", Unit::S),
+    ("sec", Unit::S),
+    ("s", Unit::S),
+];
+
+/// The one form in which headers are compared.
+pub(crate) fn normal(header: &str) -> String {
+    let mut header = header.trim();
+    // The Azure portal writes the zone into the header.
+    if let Some((name, zone)) = header.split_once('[')
+        && zone.trim_end_matches(']').eq_ignore_ascii_case("utc")
+    {
+        header = name;
+    }
+    let kept = header.chars().filter(|c| c.is_alphanumeric());
+    kept.flat_map(char::to_lowercase).collect()
+}

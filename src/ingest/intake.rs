@@ -1,0 +1,622 @@
+//! One record to one span row.
+//!
+//! Owns what cells mean: sentinels of roots, kinds, the truth of status columns, pods. Invariant: a
+//! record costs at most itself: what cannot be read becomes an issue, and nothing panics. No
+//! allocation a row beyond the columns and interned texts; O(length of the record). Pinned by `tests`
+//! and by `tests/ingest_edge.rs`.
+
+use std::fmt::Write as _;
+
+use super::attributes;
+use super::exporters::Field;
+use super::plan::{ABSENT, Plan};
+use super::time::{Stamp, Told, Unit, parse_duration, parse_time};
+use crate::issues::{Code, Issues};
+use crate::outcome::{Evidence, outcome};
+use crate::rows::{Kind, SpanRow, SpanRows};
+
+/// The cells of one row, one after the other.
+#[derive(Clone, Copy)]
+pub(super) struct Record<'a> {
+    pub(super) text: &'a str,
+    pub(super) ends: &'a [usize],
+}
+
+impl<'a> Record<'a> {
+    #[inline]
+    pub(super) fn get(&self, column: usize) -> &'a str {
+        let Some(&end) = self.ends.get(column) else {
+            return "";
+        };
+        let start = if column == 0 {
+            0
+        } else {
+            self.ends[column - 1]
+        };
+        self.text.get(start..end).unwrap_or("")
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(super) fn iter(self) -> impl Iterator<Item = &'a str> {
+        (0..self.len()).map(move |column| self.get(column))
+    }
+}
+
+/// How often, and where first.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    count: u64,
+    first: u64,
+}
+
+impl Tally {
+    fn note(&mut self, row: u64) {
+        if self.count == 0 {
+            self.first = row;
+        }
+        self.count += 1;
+    }
+}
+
+/// What is read so far, and what was noticed on nearly every row.
+#[derive(Debug, Default)]
+pub(super) struct Intake {
+    pub(super) rows: SpanRows,
+    pub(super) issues: Issues,
+    /// Records met, those left out included.
+    pub(super) met: u64,
+    unzoned: Tally,
+    without_trace: Tally,
+    sampled: Tally,
+    coarse: Tally,
+    /// Starts that are finer than seconds.
+    fine: u64,
+    made_up: String,
+    message: String,
+}
+
+impl Intake {
+    /// Takes one record with as many cells as the header has.
+    pub(super) fn take(&mut self, plan: &Plan, record: Record<'_>, row: u64) {
+        let cell = |field| cell(plan, record, field);
+        let text = cell(Field::Start);
+        let Some(start) = parse_time(text, plan.start_unit) else {
+            let column = plan.header(Field::Start);
+            self.issues
+                .note(Code::BadTime, Some(row), column, Some(text));
+            return;
+        };
+        self.note_stamp(start, plan, row);
+        let duration = self.duration(plan, record, start.ns, row);
+
+        let mut made_up = std::mem::take(&mut self.made_up);
+        made_up.clear();
+        let _ = write!(made_up, "row:{row}");
+        let (mut trace, mut span, mut parent) =
+            (cell(Field::Trace), cell(Field::Span), cell(Field::Parent));
+        if of_spreadsheet(trace) || of_spreadsheet(span) {
+            let (field, got) = if of_spreadsheet(trace) {
+                (Field::Trace, trace)
+            } else {
+                (Field::Span, span)
+            };
+            self.issues.note(
+                Code::SpreadsheetIds,
+                Some(row),
+                plan.header(field),
+                Some(got),
+            );
+            (trace, span, parent) = ("row", "", "");
+            // Not missing: unusable, which was said just now.
+            trace = if trace == "row" {
+                made_up.as_str()
+            } else {
+                trace
+            };
+        } else if is_blank(trace) {
+            self.without_trace.note(row);
+            (trace, parent) = (made_up.as_str(), "");
+        }
+        if is_blank(span) {
+            span = made_up.as_str();
+        }
+        let parent = (!is_no_parent(parent) && parent != span).then_some(parent);
+
+        let kind = kind(cell(Field::Kind));
+        let mut found = Found::default();
+        self.look_into_attributes(plan, record, row, &mut found);
+        let http = status_number(cell(Field::Http)).or(found.http);
+        let grpc = status_number(cell(Field::Grpc)).or(found.grpc);
+        let status = status(cell(Field::Status));
+        let failed = [
+            status.failed,
+            truth(cell(Field::Error)),
+            truth(cell(Field::Success)).map(|it| !it),
+            found.error,
+        ];
+        let failed = if failed.contains(&Some(true)) {
+            Some(true)
+        } else {
+            failed.into_iter().flatten().next()
+        };
+        let mut message = cell(Field::Message);
+        if message.is_empty() {
+            message = attributes::unescape(found.message, &mut self.message);
+        }
+        let evidence = Evidence {
+            failed,
+            message,
+            http: http.or(status.http),
+            grpc,
+        };
+
+        let mut service = cell(Field::Service);
+        let mut instance = cell(Field::Instance);
+        if service.is_empty() {
+            service = found.service;
+        }
+        if plan.exporter.services_are_pods {
+            (service, instance) = (service_of_pod(service), service);
+        }
+        if instance.is_empty() {
+            instance = found.instance.1;
+        }
+        let mut peer = cell(Field::Peer);
+        if peer.is_empty() {
+            peer = found.peer.1;
+        }
+        // What a server span names as its address is itself.
+        let calls = matches!(kind, Kind::Client | Kind::Producer | Kind::Unset);
+        self.rows.push(SpanRow {
+            trace,
+            span,
+            parent,
+            start: start.ns,
+            duration,
+            service,
+            operation: cell(Field::Operation),
+            kind,
+            outcome: outcome(evidence),
+            instance: (!instance.is_empty()).then_some(instance),
+            peer: (calls && !peer.is_empty()).then_some(peer),
+            message,
+            row: u32::try_from(row).unwrap_or(u32::MAX),
+        });
+        self.made_up = made_up;
+        let state = cell(Field::TraceState);
+        if state.contains("th:") && !state.contains("th:0;") && !state.ends_with("th:0") {
+            self.sampled.note(row);
+        }
+    }
+
+    fn note_stamp(&mut self, stamp: Stamp, plan: &Plan, row: u64) {
+        if !stamp.zoned && !plan.zone_told {
+            self.unzoned.note(row);
+        }
+        if stamp.fine {
+            self.fine += 1;
+        } else {
+            self.coarse.note(row);
+        }
+    }
+
+    fn duration(&mut self, plan: &Plan, record: Record<'_>, start: i64, row: u64) -> Option<u64> {
+        let text = cell(plan, record, Field::Duration);
+        let end = || parse_time(cell(plan, record, Field::End), plan.end_unit).map(|it| it.ns);
+        let (told, field) = match plan.duration_from_end().then(end).flatten() {
+            Some(end) => (extent(start, end), Field::End),
+            None => match parse_duration(text, plan.duration_unit, plan.decimal_comma) {
+                Told::Nothing if plan.has(Field::End) => (
+                    end().map_or(Told::Nothing, |end| extent(start, end)),
+                    Field::End,
+                ),
+                told => (told, Field::Duration),
+            },
+        };
+        let code = match told {
+            Told::Ns(ns) => return Some(ns),
+            Told::Negative => Code::NegativeDuration,
+            Told::Nothing => Code::BadDuration,
+        };
+        let got = if field == Field::Duration {
+            text
+        } else {
+            cell(plan, record, field)
+        };
+        self.issues
+            .note(code, Some(row), plan.header(field), Some(got));
+        None
+    }
+
+    fn look_into_attributes<'a>(
+        &mut self,
+        plan: &Plan,
+        record: Record<'a>,
+        row: u64,
+        found: &mut Found<'a>,
+    ) {
+        for &column in &plan.attributes {
+            let text = record.get(column as usize);
+            if text.len() < 3 {
+                continue;
+            }
+            if text.starts_with("[object ") {
+                let header = plan.headers.get(column as usize).map(String::as_str);
+                self.issues
+                    .note(Code::LostObjects, Some(row), header, Some(text));
+                continue;
+            }
+            attributes::scan(text, &mut |key, value| found.note(key, value));
+        }
+    }
+
+    /// What can be said about the whole only at its end.
+    pub(super) fn finish(&mut self, plan: &Plan) {
+        let mut add = |code, tally: Tally, field, got| {
+            if tally.count > 0 {
+                let column = plan.header(field);
+                self.issues
+                    .add(code, tally.count, Some(tally.first), column, got);
+            }
+        };
+        add(Code::MissingId, self.without_trace, Field::Trace, None);
+        add(Code::ZoneAssumed, self.unzoned, Field::Start, None);
+        add(Code::Sampled, self.sampled, Field::TraceState, None);
+        if self.fine == 0 {
+            add(Code::CoarseTimes, self.coarse, Field::Start, None);
+        }
+        let once = Tally {
+            count: u64::from(!self.rows.is_empty()),
+            first: 2,
+        };
+        if plan.start_guessed {
+            add(
+                Code::UnitAssumed,
+                once,
+                Field::Start,
+                plan.start_unit.map(Unit::as_str),
+            );
+        }
+        if plan.duration_guessed {
+            add(
+                Code::UnitAssumed,
+                once,
+                Field::Duration,
+                Some(plan.duration_unit.as_str()),
+            );
+        }
+        if plan.exporter.caps.contains(&self.met) {
+            self.issues.add(Code::Capped, self.met, None, None, None);
+        }
+    }
+
+    /// Whether times were read as UTC for want of a zone.
+    pub(super) fn assumed_utc(&self) -> bool {
+        self.unzoned.count > 0
+    }
+}
+
+fn extent(start: i64, end: i64) -> Told {
+    match i128::from(end) - i128::from(start) {
+        ns @ 0.. => u64::try_from(ns).map_or(Told::Nothing, Told::Ns),
+        _ => Told::Negative,
+    }
+}
+
+/// The first cell of a field that is not blank.
+#[inline]
+fn cell<'a>(plan: &Plan, record: Record<'a>, field: Field) -> &'a str {
+    for &column in plan.tried(field) {
+        if column == ABSENT {
+            break;
+        }
+        let text = unguarded(record.get(column as usize));
+        if !is_blank(text) {
+            return text;
+        }
+    }
+    ""
+}
+
+/// Exporters put an apostrophe before what a spreadsheet would take for a formula.
+#[inline]
+fn unguarded(text: &str) -> &str {
+    match text.as_bytes() {
+        [b'\'', b'=' | b'+' | b'-' | b'@', ..] => &text[1..],
+        _ => text,
+    }
+}
+
+/// Marks that stand for no value.
+#[inline]
+fn is_blank(text: &str) -> bool {
+    match text.len() {
+        0 => true,
+        1 => text == "-" || text == " ",
+        2 => text == "\\N",
+        3 => text.eq_ignore_ascii_case("nan"),
+        4 => text.eq_ignore_ascii_case("null") || text.eq_ignore_ascii_case("none"),
+        9 => text == "undefined",
+        _ => false,
+    }
+}
+
+/// Marks that stand for no parent.
+#[inline]
+fn is_no_parent(text: &str) -> bool {
+    let zeros = || text.bytes().all(|b| b == b'0');
+    is_blank(text)
+        || text.starts_with('0') && zeros()
+        || text == "-1"
+        || text.eq_ignore_ascii_case("root")
+}
+
+/// Whether a spreadsheet turned this id into a number: `1.23457E+31`.
+fn of_spreadsheet(id: &str) -> bool {
+    let Some((mantissa, exponent)) = id.split_once("E+") else {
+        return false;
+    };
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let mut parts = mantissa.splitn(2, ['.', ',']);
+    digits(exponent) && parts.next().is_some_and(digits) && parts.next().is_none_or(digits)
+}
+
+fn kind(text: &str) -> Kind {
+    let prefixed = text
+        .get(..10)
+        .is_some_and(|it| it.eq_ignore_ascii_case("span_kind_"));
+    let name = if prefixed { &text[10..] } else { text };
+    const NAMES: &[(&str, Kind)] = &[
+        ("server", Kind::Server),
+        ("client", Kind::Client),
+        ("internal", Kind::Internal),
+        ("producer", Kind::Producer),
+        ("consumer", Kind::Consumer),
+        // SkyWalking
+        ("entry", Kind::Server),
+        ("exit", Kind::Client),
+        ("local", Kind::Internal),
+        // OTLP's numbers
+        ("1", Kind::Internal),
+        ("2", Kind::Server),
+        ("3", Kind::Client),
+        ("4", Kind::Producer),
+        ("5", Kind::Consumer),
+    ];
+    let found = NAMES.iter().find(|it| it.0.eq_ignore_ascii_case(name));
+    found.map_or(Kind::Unset, |it| it.1)
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Status {
+    failed: Option<bool>,
+    http: Option<u16>,
+}
+
+/// A status by word (`Error`, `STATUS_CODE_OK`, `failure`) or by number: OpenTelemetry's 0 to 2, or
+/// HTTP's from 100.
+fn status(text: &str) -> Status {
+    let says = |failed| Status { failed, http: None };
+    if text.is_empty() {
+        return Status::default();
+    }
+    if text.as_bytes()[0].is_ascii_digit() {
+        return match status_number(text) {
+            Some(0 | 1) => says(Some(false)),
+            Some(2) => says(Some(true)),
+            Some(http @ 100..) => Status {
+                failed: None,
+                http: Some(http),
+            },
+            _ => Status::default(),
+        };
+    }
+    let prefixed = text
+        .get(..12)
+        .is_some_and(|it| it.eq_ignore_ascii_case("status_code_"));
+    let word = if prefixed { &text[12..] } else { text };
+    let is = |words: &[&str]| words.iter().any(|it| it.eq_ignore_ascii_case(word));
+    if is(&["ok", "unset", "success", "unknown", "true"]) {
+        says(Some(false))
+    } else if is(&["error", "failure", "failed", "fail", "fault", "false"]) {
+        says(Some(true))
+    } else {
+        Status::default()
+    }
+}
+
+/// A code, written `504` or `504.0`.
+fn status_number(text: &str) -> Option<u16> {
+    let whole = text.split('.').next()?;
+    whole.parse().ok()
+}
+
+fn truth(text: &str) -> Option<bool> {
+    let is = |words: &[&str]| words.iter().any(|it| it.eq_ignore_ascii_case(text));
+    if text.is_empty() {
+        None
+    } else if is(&["true", "1", "yes", "t"]) {
+        Some(true)
+    } else if is(&["false", "0", "no", "f"]) {
+        Some(false)
+    } else {
+        None
+    }
+}
+
+/// The few attributes that are read.
+#[derive(Default)]
+struct Found<'a> {
+    /// With a rank: the higher one is kept.
+    instance: (u8, &'a str),
+    peer: (u8, &'a str),
+    http: Option<u16>,
+    grpc: Option<u16>,
+    message: &'a str,
+    service: &'a str,
+    error: Option<bool>,
+}
+
+impl<'a> Found<'a> {
+    fn note(&mut self, key: &str, value: &'a str) {
+        if value.is_empty() {
+            return;
+        }
+        let better = |held: &mut (u8, &'a str), rank| {
+            if held.0 < rank {
+                *held = (rank, value);
+            }
+        };
+        match key {
+            "k8s.pod.name" => better(&mut self.instance, 5),
+            "service.instance.id" => better(&mut self.instance, 4),
+            "container.id" => better(&mut self.instance, 3),
+            "client-uuid" => better(&mut self.instance, 2),
+            "host.name" | "hostname" => better(&mut self.instance, 1),
+            "peer.service" => better(&mut self.peer, 4),
+            "server.address" => better(&mut self.peer, 3),
+            "net.peer.name" => better(&mut self.peer, 2),
+            "db.system" | "db.system.name" => better(&mut self.peer, 1),
+            "http.response.status_code" | "http.status_code" => self.http = status_number(value),
+            "rpc.grpc.status_code" => self.grpc = status_number(value),
+            "exception.message" => self.message = value,
+            "service.name" | "service_name" => self.service = value,
+            "error" => self.error = truth(value),
+            _ => {}
+        }
+    }
+}
+
+/// The service of a pod: without the hash of its ReplicaSet and its own suffix, or without its
+/// ordinal in a StatefulSet.
+pub(super) fn service_of_pod(pod: &str) -> &str {
+    // Kubernetes draws suffixes from letters and digits that spell no words.
+    let suffix = |part: &str| {
+        part.len() == 5
+            && part
+                .bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+    };
+    let hash = |part: &str| {
+        matches!(part.len(), 6..=10)
+            && part
+                .bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+            && part.bytes().any(|b| b.is_ascii_digit())
+    };
+    let Some((rest, last)) = pod.rsplit_once('-') else {
+        return pod;
+    };
+    let service = match rest.rsplit_once('-') {
+        Some((service, middle)) if suffix(last) && hash(middle) => service,
+        _ if !last.is_empty() && last.len() <= 4 && last.bytes().all(|b| b.is_ascii_digit()) => {
+            rest
+        }
+        _ => pod,
+    };
+    if service.is_empty() { pod } else { service }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pods_belong_to_services() {
+        let cases = [
+            ("frontend-579b9bff58-t2dbm", "frontend"),
+            ("ts-gateway-service-6f6cfc45b-h5m2n", "ts-gateway-service"),
+            ("inventory-5c6d7e8f9-xxxxx", "inventory"),
+            ("mysql-0", "mysql"),
+            ("ts-order-mongo", "ts-order-mongo"),
+            ("ts-order-service", "ts-order-service"),
+            ("frontend", "frontend"),
+            ("-0", "-0"),
+            ("", ""),
+        ];
+        for (pod, service) in cases {
+            assert_eq!(service_of_pod(pod), service, "{pod}");
+        }
+    }
+
+    #[test]
+    fn no_parent() {
+        for text in [
+            "",
+            "root",
+            "-1",
+            "0",
+            "0000000000000000",
+            "None",
+            "null",
+            "nan",
+            "-",
+            "undefined",
+            "\\N",
+            "NULL",
+        ] {
+            assert!(is_no_parent(text), "{text}");
+        }
+        for text in ["00f067aa0ba902b7", "1", "rooted", "-2"] {
+            assert!(!is_no_parent(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn ids_of_spreadsheets() {
+        for id in ["1.23457E+31", "4,687E+11", "1E+10"] {
+            assert!(of_spreadsheet(id), "{id}");
+        }
+        for id in [
+            "1e10",
+            "1E10",
+            "0000000000000e10",
+            "aE+1",
+            "1.2.3E+1",
+            "E+1",
+        ] {
+            assert!(!of_spreadsheet(id), "{id}");
+        }
+    }
+
+    #[test]
+    fn truth_of_a_status() {
+        for text in ["ERROR", "2", "2.0", "STATUS_CODE_ERROR", "Error", "failure"] {
+            assert_eq!(status(text).failed, Some(true), "{text}");
+        }
+        for text in [
+            "OK",
+            "UNSET",
+            "0",
+            "0.0",
+            "1",
+            "STATUS_CODE_UNSET",
+            "success",
+        ] {
+            assert_eq!(status(text).failed, Some(false), "{text}");
+        }
+        assert_eq!(status("504").http, Some(504));
+        assert_eq!(status("whatever"), Status::default());
+    }
+
+    #[test]
+    fn kinds() {
+        let cases = [
+            ("Server", Kind::Server),
+            ("SPAN_KIND_SERVER", Kind::Server),
+            ("Entry", Kind::Server),
+            ("Exit", Kind::Client),
+            ("client", Kind::Client),
+            ("Local", Kind::Internal),
+            ("PRODUCER", Kind::Producer),
+            ("UNSPECIFIED", Kind::Unset),
+            ("", Kind::Unset),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(kind(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Which column tells what: the exporter recognised, the flat plan that each row is read by.
+//!
+//! Owns recognition. Invariant: a plan is made once, from the headers and a sample of rows, and does
+//! not depend on the order of columns nor on how the bytes came. O(headers x names). Pinned by
+//! `tests/ingest_exporters.rs`.
+
+use super::exporters::{COMMON, EXPORTERS, Exporter, FIELDS, Field, GENERIC, UNITS, normal};
+use super::time::{Told, Unit, parse_duration, parse_time};
+
+/// No column.
+pub(super) const ABSENT: u32 = u32::MAX;
+
+/// Columns tried for one field: the first that is not blank counts.
+const TRIED: usize = 4;
+
+/// Cells of one row, as a sample holds them.
+pub(super) type Cells = Vec<String>;
+
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) exporter: &'static Exporter,
+    pub(super) headers: Cells,
+    columns: [[u32; TRIED]; FIELDS],
+    pub(super) attributes: Vec<u32>,
+    /// What the header of the start says of its unit, else the exporter, else the sample.
+    pub(super) start_unit: Option<Unit>,
+    pub(super) end_unit: Option<Unit>,
+    pub(super) duration_unit: Unit,
+    /// The zone stands in the header.
+    pub(super) zone_told: bool,
+    pub(super) decimal_comma: bool,
+    /// Whether starts, durations are plain numbers without a unit in their header.
+    pub(super) start_unit_assumed: bool,
+    pub(super) duration_unit_assumed: bool,
+    /// The units were guessed from the numbers.
+    pub(super) start_guessed: bool,
+    pub(super) duration_guessed: bool,
+}
+
+impl Plan {
+    /// The columns of a field, the preferred one first.
+    #[inline]
+    pub(super) fn tried(&self, field: Field) -> &[u32; TRIED] {
+        &self.columns[field as usize]
+    }
+
+    /// The preferred column of a field.
+    #[inline]
+    pub(super) fn column(&self, field: Field) -> u32 {
+        self.columns[field as usize][0]
+    }
+
+    pub(super) fn has(&self, field: Field) -> bool {
+        self.column(field) != ABSENT
+    }
+
+    /// Whether the end tells a duration more exactly than the column of durations.
+    pub(super) fn duration_from_end(&self) -> bool {
+        let finer = match (self.start_unit, self.duration_unit) {
+            (Some(start), duration) => start.ns() <= duration.ns(),
+            (None, duration) => duration != Unit::Ns,
+        };
+        self.has(Field::End) && (finer || !self.has(Field::Duration))
+    }
+
+    /// The header of a field's column.
+    pub(super) fn header(&self, field: Field) -> Option<&str> {
+        self.headers
+            .get(self.column(field) as usize)
+            .map(String::as_str)
+    }
+}
+
+/// The exporter whose headers these are.
+pub(super) fn recognise(normals: &[String]) -> &'static Exporter {
+    let has = |name: &&&str| normals.iter().any(|it| it == **name);
+    let mut best = (0, &GENERIC);
+    for exporter in EXPORTERS {
+        let any = exporter.any.iter().filter(has).count();
+        let all = exporter.signature.iter().filter(has).count();
+        let fits = all == exporter.signature.len() && any >= exporter.at_least;
+        if fits && all + any > best.0 {
+            best = (all + any, exporter);
+        }
+    }
+    best.1
+}
+
+/// The exporter that writes such rows without a header, and its columns.
+pub(super) fn recognise_headerless(cells: &[String]) -> Option<Cells> {
+    let layouts = EXPORTERS.iter().flat_map(|it| it.layouts);
+    for layout in layouts.filter(|it| it.len() == cells.len()) {
+        let at = |field: Field| {
+            let names = COMMON.iter().filter(|it| it.0 == field).flat_map(|it| it.1);
+            let mut columns = layout.iter().map(|it| normal(it));
+            names
+                .into_iter()
+                .find_map(|name| columns.position(|it| it == *name))
+        };
+        let cell = |field| {
+            at(field)
+                .and_then(|at| cells.get(at))
+                .map_or("", String::as_str)
+        };
+        let timed = parse_time(cell(Field::Start), None).is_some()
+            && parse_duration(cell(Field::Duration), Unit::Ns, false) != Told::Nothing;
+        let id = cell(Field::Trace);
+        if timed && id.len() >= 2 && id.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return Some(layout.iter().map(|&it| it.to_owned()).collect());
+        }
+    }
+    None
+}
+
+/// The column that bears `name`, with the unit that its suffix tells: none before any, and the
+/// finest unit first, so that the order of the columns does not matter.
+fn find(normals: &[String], name: &str, timed: bool) -> Option<(u32, Option<Unit>)> {
+    let suffixes = UNITS.iter().map(|&(suffix, unit)| (suffix, Some(unit)));
+    let suffixes = std::iter::once(("", None)).chain(suffixes.filter(|_| timed));
+    suffixes.into_iter().find_map(|(suffix, unit)| {
+        let same = |it: &String| it.strip_prefix(name) == Some(suffix);
+        Some((normals.iter().position(same)? as u32, unit))
+    })
+}
+
+/// Makes the plan, or `None` when these are no columns of spans.
+pub(super) fn plan(headers: Cells, sample: &[Cells], decimal_comma: bool) -> Option<Plan> {
+    let normals: Vec<String> = headers.iter().map(|it| normal(it)).collect();
+    let exporter = recognise(&normals);
+    let mut columns = [[ABSENT; TRIED]; FIELDS];
+    let mut attributes = Vec::new();
+    let mut units = [None; FIELDS];
+    for &(field, common) in COMMON {
+        let own = exporter.columns.iter().find(|it| it.0 == field);
+        let names = own.map_or(common, |it| it.1);
+        let timed = matches!(field, Field::Start | Field::End | Field::Duration);
+        let mut found = 0;
+        for &name in names {
+            let Some((at, unit)) = find(&normals, name, timed) else {
+                continue;
+            };
+            if field == Field::Attributes {
+                attributes.push(at);
+            } else if found < TRIED && !columns[field as usize].contains(&at) {
+                if found == 0 {
+                    units[field as usize] = unit;
+                } else if timed {
+                    // Another column of times may be in another unit.
+                    continue;
+                }
+                columns[field as usize][found] = at;
+                found += 1;
+            }
+        }
+    }
+    let mut plan = Plan {
+        exporter,
+        columns,
+        attributes,
+        start_unit: units[Field::Start as usize].or(exporter.start_unit),
+        end_unit: units[Field::End as usize].or(exporter.start_unit),
+        duration_unit: Unit::Ms,
+        zone_told: false,
+        decimal_comma,
+        start_unit_assumed: false,
+        duration_unit_assumed: false,
+        start_guessed: false,
+        duration_guessed: false,
+        headers,
+    };
+    let extent = plan.has(Field::Duration) || plan.has(Field::End);
+    let identity = [Field::Trace, Field::Span, Field::Service, Field::Operation];
+    let spans = plan.has(Field::Start)
+        && (plan.has(Field::Trace) && (extent || plan.has(Field::Span))
+            || extent && identity.iter().any(|&it| plan.has(it)));
+    if !spans {
+        return None;
+    }
+    plan.zone_told = plan
+        .header(Field::Start)
+        .is_some_and(|it| it.to_ascii_lowercase().contains("[utc]"));
+    plan.settle_units(units, sample);
+    Some(plan)
+}
+
+impl Plan {
+    fn settle_units(&mut self, told: [Option<Unit>; FIELDS], sample: &[Cells]) {
+        let (start, duration) = (self.column(Field::Start), self.column(Field::Duration));
+        let numbers = |column: u32| {
+            let cells = sample
+                .iter()
+                .filter_map(move |row| row.get(column as usize));
+            cells.map(|it| it.trim()).filter(|it| is_plain_number(it))
+        };
+        let largest = numbers(start).filter_map(whole).max();
+        self.start_unit_assumed = told[Field::Start as usize].is_none() && largest.is_some();
+        if let (None, Some(largest)) = (self.start_unit, largest) {
+            let unit = Unit::of_epoch(largest);
+            self.start_guessed = unit.is_none();
+            self.start_unit = unit.or(Some(Unit::Ms));
+            self.end_unit = self.end_unit.or(self.start_unit);
+        }
+        let plain = numbers(duration).next().is_some();
+        self.duration_unit_assumed = told[Field::Duration as usize].is_none() && plain;
+        let known = told[Field::Duration as usize].or(self.exporter.duration_unit);
+        self.duration_guessed = plain && known.is_none() && !self.has(Field::End);
+        self.duration_unit = known.unwrap_or_else(|| {
+            // A clock that counts in a unit mostly counts spans in it too.
+            let of_start = if largest.is_some() {
+                self.start_unit
+            } else {
+                None
+            };
+            of_start.unwrap_or_else(|| {
+                let mut all: Vec<u128> = numbers(duration).filter_map(whole).collect();
+                all.sort_unstable();
+                // Most spans last between a tenth of a millisecond and ten seconds.
+                match all.get(all.len() / 2) {
+                    Some(1_000_000..) => Unit::Ns,
+                    Some(20_000..) => Unit::Us,
+                    _ => Unit::Ms,
+                }
+            })
+        });
+    }
+}
+
+fn is_plain_number(text: &str) -> bool {
+    let digits = |b: u8| b.is_ascii_digit() || matches!(b, b'.' | b',' | b'-' | b'+' | b'E' | b'e');
+    text.bytes().any(|b| b.is_ascii_digit())
+        && text.bytes().all(digits)
+        && parse_duration(text, Unit::Ns, false) != Told::Nothing
+}
+
+fn whole(text: &str) -> Option<u128> {
+    match parse_duration(text, Unit::Ns, false) {
+        Told::Ns(number) => Some(u128::from(number)),
+        _ => None,
+    }
+}

@@ -1,0 +1,549 @@
+//! Text to records: header, dialect, rows.
+//!
+//! Owns the csv parser and the head of the file, of which a bounded piece is held back until the
+//! dialect is settled. Invariant: nothing depends on how the text is cut into pushes: all sniffing
+//! looks at the same first bytes. Memory is bounded by the longest row. O(bytes). Pinned by
+//! `tests/ingest_properties.rs`.
+
+use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
+
+use super::Limits;
+use super::intake::{Intake, Record};
+use super::plan::{Cells, Plan, plan, recognise_headerless};
+use super::unreadable::Unreadable;
+use crate::issues::Code;
+
+/// How many rows the sample takes that units are guessed from.
+const SAMPLE: usize = 100;
+
+/// The table of a file, as far as it was pushed.
+pub(super) struct Sheet {
+    limits: Limits,
+    /// The text so far, until the plan is made.
+    head: Option<Vec<u8>>,
+    delimiter: u8,
+    csv: Reader,
+    text: Vec<u8>,
+    ends: Vec<usize>,
+    /// How much of `text` and `ends` the record that is being read has filled.
+    filled: usize,
+    cells: usize,
+    /// Bytes of the record that is being read, and the line that it began in.
+    raw: usize,
+    line: u64,
+    /// The records begun so far: the header is row 1.
+    row: u64,
+    plan: Option<Plan>,
+    header: Vec<u8>,
+    header_ends: Vec<usize>,
+    pub(super) intake: Intake,
+    scratch: Scratch,
+}
+
+/// A record written anew, where its cells must change.
+#[derive(Default)]
+struct Scratch {
+    text: String,
+    ends: Vec<usize>,
+}
+
+impl Sheet {
+    pub(super) fn new(limits: Limits) -> Sheet {
+        Sheet {
+            limits,
+            head: Some(Vec::new()),
+            delimiter: b',',
+            csv: Reader::new(),
+            text: vec![0; 1 << 12],
+            ends: vec![0; 64],
+            filled: 0,
+            cells: 0,
+            raw: 0,
+            line: 1,
+            row: 0,
+            plan: None,
+            header: Vec::new(),
+            header_ends: Vec::new(),
+            intake: Intake::default(),
+            scratch: Scratch::default(),
+        }
+    }
+
+    pub(super) fn push(&mut self, text: &[u8]) -> Result<(), Unreadable> {
+        let Some(head) = &mut self.head else {
+            return self.records(text);
+        };
+        // The rest of a large push goes the usual way, whatever its size.
+        let wanted = self.limits.sniffed.saturating_sub(head.len());
+        let (now, later) = text.split_at(wanted.min(text.len()));
+        head.extend_from_slice(now);
+        if head.len() < self.limits.sniffed {
+            return Ok(());
+        }
+        self.settle(false)?;
+        self.records(later)
+    }
+
+    /// The end of the text. The plan, when there is one, is there to be taken.
+    pub(super) fn finish(&mut self) -> Result<(), Unreadable> {
+        if self.head.is_some() {
+            self.settle(true)?;
+        }
+        if self.raw > 0 {
+            self.last_record()?;
+        }
+        match self.plan.take() {
+            None if self.header_ends.is_empty() => Err(Unreadable::empty()),
+            None => Err(self.not_spans()),
+            Some(plan) => {
+                if self.intake.met == 0 {
+                    self.intake.issues.note(Code::NoRows, None, None, None);
+                }
+                self.intake.finish(&plan);
+                self.plan = Some(plan);
+                Ok(())
+            }
+        }
+    }
+
+    pub(super) fn take_plan(&mut self) -> Option<Plan> {
+        self.plan.take()
+    }
+
+    fn not_spans(&self) -> Unreadable {
+        let text = String::from_utf8_lossy(&self.header);
+        let header = Record {
+            text: &text,
+            ends: &self.header_ends,
+        };
+        Unreadable::not_spans(header.iter())
+    }
+
+    /// Looks at the head, makes the plan, and reads the head's records.
+    fn settle(&mut self, whole: bool) -> Result<(), Unreadable> {
+        let head = self.head.take().unwrap_or_default();
+        refuse_foreign(&head)?;
+        let (skipped, separator) = separator_line(&head);
+        let body = &head[skipped..];
+        self.delimiter = separator.unwrap_or_else(|| delimiter(body));
+        let escape = escapes_by_backslash(body, self.delimiter).then_some(b'\\');
+        self.csv = ReaderBuilder::new()
+            .delimiter(self.delimiter)
+            .escape(escape)
+            .build();
+        let sample = sample(self.csv.clone(), body, whole);
+        let mut sample = sample.into_iter();
+        if let Some(header) = sample.next() {
+            self.settle_plan(header, sample.as_slice());
+        }
+        self.records(body)
+    }
+
+    fn settle_plan(&mut self, header: Cells, sample: &[Cells]) {
+        let decimal_comma = self.delimiter == b';';
+        if let Some(layout) = recognise_headerless(&header) {
+            let mut rows = vec![header];
+            rows.extend_from_slice(sample);
+            self.plan = plan(layout, &rows, decimal_comma);
+            self.header_ends = vec![0];
+        } else {
+            for (at, name) in header.iter().enumerate() {
+                if !name.is_empty() && header[..at].contains(name) {
+                    let issues = &mut self.intake.issues;
+                    issues.note(Code::DuplicateHeader, Some(1), Some(name), None);
+                }
+            }
+            self.plan = plan(header, sample, decimal_comma);
+        }
+    }
+
+    fn records(&mut self, mut input: &[u8]) -> Result<(), Unreadable> {
+        while !input.is_empty() {
+            if self.raw == 0 {
+                // Line breaks between records belong to none.
+                let breaks = input
+                    .iter()
+                    .take_while(|b| matches!(b, b'\r' | b'\n'))
+                    .count();
+                if breaks > 0 {
+                    let (skipped, rest) = input.split_at(breaks);
+                    input = rest;
+                    self.csv.read_record(skipped, &mut [], &mut []);
+                    continue;
+                }
+                self.line = self.csv.line();
+            }
+            let (result, read) = self.step(input);
+            self.raw += read;
+            input = &input[read..];
+            self.settle_step(result)?;
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, input: &[u8]) -> (ReadRecordResult, usize) {
+        let text = &mut self.text[self.filled..];
+        let ends = &mut self.ends[self.cells..];
+        let (result, read, filled, cells) = self.csv.read_record(input, text, ends);
+        self.filled += filled;
+        self.cells += cells;
+        (result, read)
+    }
+
+    fn settle_step(&mut self, result: ReadRecordResult) -> Result<(), Unreadable> {
+        let (limit, header) = match self.row {
+            0 => (self.limits.longest_header, true),
+            _ => (self.limits.longest_row, false),
+        };
+        if self.raw > limit {
+            return Err(if header {
+                Unreadable::header_too_long(limit)
+            } else {
+                Unreadable::row_too_long(self.line, limit)
+            });
+        }
+        match result {
+            ReadRecordResult::InputEmpty | ReadRecordResult::End => {}
+            ReadRecordResult::OutputFull => self.text.resize(self.text.len() * 2, 0),
+            ReadRecordResult::OutputEndsFull => self.ends.resize(self.ends.len() * 2, 0),
+            ReadRecordResult::Record => self.record(End::Line)?,
+        }
+        Ok(())
+    }
+
+    /// The record that the text breaks off in.
+    fn last_record(&mut self) -> Result<(), Unreadable> {
+        // Inside quotes a line break is text, outside it ends the record.
+        let mut probe = self.csv.clone();
+        let lines = probe.line();
+        let (mut text, mut ends) = ([0; 4], [0; 4]);
+        let (result, ..) = probe.read_record(b"\n", &mut text, &mut ends);
+        let quoted = result != ReadRecordResult::Record;
+        let end = match quoted {
+            true if lines > self.line => End::OpenQuote,
+            true => End::Cut,
+            false => End::Text,
+        };
+        loop {
+            let (result, _) = self.step(&[]);
+            match result {
+                ReadRecordResult::Record => break self.record(end),
+                ReadRecordResult::End => break Ok(()),
+                _ => self.settle_step(result)?,
+            }
+        }
+    }
+
+    /// A whole record stands in `text` and `ends`.
+    fn record(&mut self, end: End) -> Result<(), Unreadable> {
+        let (filled, cells) = (self.filled, self.cells);
+        (self.filled, self.cells, self.raw) = (0, 0, 0);
+        self.row += 1;
+        let row = self.row;
+        let (text, ends) = (&self.text[..filled], &self.ends[..cells]);
+        if row == 1 && self.header_ends.is_empty() {
+            self.header = text.to_vec();
+            self.header_ends = ends.to_vec();
+            if self.plan.is_none() {
+                // The head held no whole header, or none of spans.
+                let cells = cells_of(text, ends);
+                self.settle_plan(cells, &[]);
+            }
+            return if self.plan.is_some() {
+                Ok(())
+            } else {
+                Err(self.not_spans())
+            };
+        }
+        let Some(plan) = &self.plan else {
+            return Err(self.not_spans());
+        };
+        let width = plan.headers.len();
+        let intake = &mut self.intake;
+        if cells == 1 && width > 1 && text.trim_ascii().is_empty() {
+            self.row -= 1;
+            return Ok(());
+        }
+        if end == End::OpenQuote {
+            let got = format!("a quote in the row of line {}", self.line);
+            intake
+                .issues
+                .note(Code::QuoteOpen, Some(row), None, Some(&got));
+        }
+        if text == self.header && ends == self.header_ends {
+            intake
+                .issues
+                .note(Code::RepeatedHeader, Some(row), None, None);
+            return Ok(());
+        }
+        intake.met += 1;
+        if end == End::Cut || (cells < width && end == End::Text) {
+            intake
+                .issues
+                .note(Code::RowTruncated, Some(row), None, None);
+            return Ok(());
+        }
+        if cells < width {
+            if end != End::OpenQuote {
+                intake.issues.note(Code::RowShort, Some(row), None, None);
+            }
+            return Ok(());
+        }
+        let text = std::str::from_utf8(text).ok();
+        let text = text.filter(|it| ends.iter().all(|&end| it.is_char_boundary(end)));
+        let record = match text {
+            Some(text) => Record { text, ends },
+            None => {
+                let text = &self.text[..filled];
+                intake.issues.note(Code::Encoding, Some(row), None, None);
+                self.scratch.latin_1(text, ends)
+            }
+        };
+        if cells == width {
+            intake.take(plan, record, row);
+            return Ok(());
+        }
+        let extra = (width..cells).any(|column| !record.get(column).trim_ascii().is_empty());
+        if !extra {
+            intake.take(
+                plan,
+                Record {
+                    ends: &record.ends[..width],
+                    ..record
+                },
+                row,
+            );
+            return Ok(());
+        }
+        intake.issues.note(Code::RowLong, Some(row), None, None);
+        let mut joined = Scratch::default();
+        let record = joined.join(record, plan, char::from(self.delimiter));
+        intake.take(plan, record, row);
+        Ok(())
+    }
+}
+
+/// How a record ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// With a line break.
+    Line,
+    /// With the text, outside quotes.
+    Text,
+    /// With the text, inside a quote that holds no line break.
+    Cut,
+    /// With the text, inside a quote that swallowed lines.
+    OpenQuote,
+}
+
+impl Scratch {
+    /// The cells that are no UTF-8 as Latin-1, which reads every byte.
+    fn latin_1(&mut self, text: &[u8], ends: &[usize]) -> Record<'_> {
+        self.text.clear();
+        self.ends.clear();
+        let mut start = 0;
+        for &end in ends {
+            let cell = text.get(start..end).unwrap_or_default();
+            match std::str::from_utf8(cell) {
+                Ok(cell) => self.text.push_str(cell),
+                Err(_) => self.text.extend(cell.iter().map(|&b| char::from(b))),
+            }
+            self.ends.push(self.text.len());
+            start = end;
+        }
+        Record {
+            text: &self.text,
+            ends: &self.ends,
+        }
+    }
+
+    /// A record with too many cells: a duration that was cut at its separator of thousands is put
+    /// together again; what is still too much goes to the last column.
+    fn join(&mut self, record: Record<'_>, plan: &Plan, delimiter: char) -> Record<'_> {
+        let width = plan.headers.len();
+        let duration = plan.column(super::exporters::Field::Duration) as usize;
+        let mut surplus = record.len() - width;
+        for (column, cell) in record.iter().enumerate() {
+            self.text.push_str(cell);
+            let next = record.get(column + 1);
+            if surplus > 0 && column == duration && delimiter == ',' && thousands(cell, next) {
+                self.text.push(',');
+                surplus -= 1;
+            } else if self.ends.len() + 1 < width {
+                self.ends.push(self.text.len());
+            } else if column + 1 < record.len() {
+                self.text.push(delimiter);
+            }
+        }
+        self.ends.push(self.text.len());
+        Record {
+            text: &self.text,
+            ends: &self.ends,
+        }
+    }
+}
+
+/// Whether `1` and `304.44ms` are one duration.
+fn thousands(cell: &str, next: &str) -> bool {
+    let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    let unit = next.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let three = next.get(..3).is_some_and(digits)
+        && !next.as_bytes().get(3).is_some_and(u8::is_ascii_digit);
+    matches!(cell.len(), 1..=3) && digits(cell) && three && !unit.is_empty() && unit.len() <= 3
+}
+
+fn cells_of(text: &[u8], ends: &[usize]) -> Cells {
+    let mut start = 0;
+    let cells = ends.iter().map(|&end| {
+        let cell = text.get(start..end).unwrap_or_default();
+        start = end;
+        match std::str::from_utf8(cell) {
+            Ok(cell) => cell.trim().to_owned(),
+            Err(_) => cell.iter().map(|&b| char::from(b)).collect(),
+        }
+    });
+    cells.collect()
+}
+
+/// The header and the first rows. Of the last one, which the head may cut, only when it is whole.
+fn sample(mut csv: Reader, mut input: &[u8], whole: bool) -> Vec<Cells> {
+    let mut records = Vec::new();
+    let (mut text, mut ends) = (vec![0; input.len() + 1], vec![0; input.len() + 1]);
+    let (mut filled, mut cells) = (0, 0);
+    while records.len() <= SAMPLE {
+        let (result, read, out, count) =
+            csv.read_record(input, &mut text[filled..], &mut ends[cells..]);
+        (filled, cells) = (filled + out, cells + count);
+        input = &input[read..];
+        match result {
+            ReadRecordResult::Record => {
+                records.push(cells_of(&text[..filled], &ends[..cells]));
+                (filled, cells) = (0, 0);
+            }
+            ReadRecordResult::InputEmpty if whole => {}
+            _ => break,
+        }
+    }
+    records
+}
+
+/// Refuses what is no table.
+fn refuse_foreign(head: &[u8]) -> Result<(), Unreadable> {
+    const MAGICS: &[(&[u8], &str)] = &[
+        (b"\x89PNG", "a picture (PNG)"),
+        (b"\xFF\xD8\xFF", "a picture (JPEG)"),
+        (b"GIF8", "a picture (GIF)"),
+        (b"RIFF", "a RIFF file (a WebP picture or a sound)"),
+        (b"%PDF", "a PDF"),
+        (b"PK\x03\x04", "an Excel workbook or another zip archive"),
+        (b"PK\x05\x06", "an Excel workbook or another zip archive"),
+        (b"\xD0\xCF\x11\xE0", "an old Excel workbook"),
+        (b"\x28\xB5\x2F\xFD", "a zstd file"),
+        (b"BZh", "a bzip2 file"),
+        (b"\xFD7zXZ", "an xz file"),
+        (b"7z\xBC\xAF", "a 7z archive"),
+        (b"PAR1", "a Parquet file"),
+        (b"SQLite format 3", "a SQLite database"),
+        (b"\x7FELF", "a program"),
+        (b"\0asm", "a WebAssembly module"),
+    ];
+    if let Some((_, name)) = MAGICS.iter().find(|it| head.starts_with(it.0)) {
+        return Err(Unreadable::binary(name));
+    }
+    let text = head.trim_ascii_start();
+    let line = text
+        .split(|b| matches!(b, b'\n' | b'\r'))
+        .next()
+        .unwrap_or_default();
+    let controls = line
+        .iter()
+        .take(1024)
+        .filter(|&&b| b < 0x20 && b != b'\t')
+        .count();
+    match text.first() {
+        None => Err(Unreadable::empty()),
+        Some(b'<') => Err(Unreadable::html()),
+        Some(b'{' | b'[') => Err(Unreadable::json()),
+        Some(_) if controls > 0 => Err(Unreadable::binary("a file of binary data")),
+        Some(_) => Ok(()),
+    }
+}
+
+/// Excel's `sep=;` line: its length and the separator that it names.
+fn separator_line(head: &[u8]) -> (usize, Option<u8>) {
+    let line = head
+        .split(|b| matches!(b, b'\n' | b'\r'))
+        .next()
+        .unwrap_or_default();
+    let bare = line.strip_prefix(b"\"").unwrap_or(line);
+    match bare {
+        [
+            b's' | b'S',
+            b'e' | b'E',
+            b'p' | b'P',
+            b'=',
+            separator,
+            rest @ ..,
+        ] if matches!(rest, [] | [b'"']) && separator.is_ascii() && *separator != b'"' => {
+            (line.len(), Some(*separator))
+        }
+        _ => (0, None),
+    }
+}
+
+/// The delimiter that occurs most often on the first line outside quotes.
+fn delimiter(body: &[u8]) -> u8 {
+    const CANDIDATES: [u8; 4] = [b',', b';', b'\t', b'|'];
+    let mut counts = [0usize; 4];
+    let (mut quoted, mut begun) = (false, false);
+    for &b in body {
+        match b {
+            b'"' => quoted = !quoted,
+            b'\n' | b'\r' if !quoted && begun => break,
+            b'\n' | b'\r' => continue,
+            _ if !quoted => {
+                if let Some(at) = CANDIDATES.iter().position(|&it| it == b) {
+                    counts[at] += 1;
+                }
+            }
+            _ => {}
+        }
+        begun = true;
+    }
+    // The first of equals: comma.
+    let most = counts.iter().copied().max().unwrap_or(0);
+    let at = counts.iter().position(|&it| it == most).unwrap_or(0);
+    CANDIDATES[at]
+}
+
+/// Whether quotes inside cells are written `\"`: there is one where, were quotes doubled, the cell
+/// would have ended in the middle of a text.
+fn escapes_by_backslash(body: &[u8], delimiter: u8) -> bool {
+    let mut at = 0;
+    let mut begins = true;
+    while at < body.len() {
+        if !(begins && body[at] == b'"') {
+            begins = body[at] == delimiter || matches!(body[at], b'\n' | b'\r');
+            at += 1;
+            continue;
+        }
+        begins = false;
+        at += 1;
+        while let Some(found) = memchr::memchr(b'"', &body[at..]) {
+            let quote = at + found;
+            let next = body.get(quote + 1);
+            at = quote + 1;
+            match next {
+                Some(b'"') => at += 1,
+                Some(&b) if b != delimiter && !matches!(b, b'\n' | b'\r') => {
+                    if quote > 0 && body[quote - 1] == b'\\' {
+                        return true;
+                    }
+                    break;
+                }
+                _ => break,
+            }
+        }
+    }
+    false
+}

@@ -1,0 +1,186 @@
+//! Why a file cannot be read at all, as one sentence for a tired person.
+//!
+//! Owns the kinds of refusal. Invariant: whatever costs only a row is an issue
+//! ([`crate::issues`]), not one of these; each kind says what the person can do next. Pinned by
+//! `tests/ingest_bad_input.rs`.
+
+use std::fmt;
+
+/// What is wrong with the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UnreadableKind {
+    /// No bytes, or only blanks.
+    Empty,
+    /// A web page or other markup.
+    Html,
+    /// JSON.
+    Json,
+    /// A picture, a document, an archive; its name.
+    Binary(&'static str),
+    /// A table without the columns of a span.
+    NotSpans,
+    /// The first line does not end.
+    HeaderTooLong,
+    /// A row does not end.
+    RowTooLong,
+    /// The gz data are damaged.
+    GzBroken,
+    /// The gz data unpack to far more than spans would.
+    GzBomb,
+}
+
+/// A file that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// What is wrong.
+    pub kind: UnreadableKind,
+    /// Where, when that can be told: `line 17`, `byte 400`.
+    pub place: Option<String>,
+    /// What was found.
+    pub got: String,
+    /// What would have been right.
+    pub expected: &'static str,
+    /// What the person can do.
+    pub remedy: &'static str,
+}
+
+const A_TABLE: &str = "a table of spans (CSV)";
+
+impl Unreadable {
+    pub(super) fn empty() -> Unreadable {
+        Unreadable {
+            kind: UnreadableKind::Empty,
+            place: None,
+            got: "the file is empty".into(),
+            expected: A_TABLE,
+            remedy: "export the spans again",
+        }
+    }
+
+    pub(super) fn html() -> Unreadable {
+        Unreadable {
+            kind: UnreadableKind::Html,
+            place: None,
+            got: "this is an HTML page, not a CSV".into(),
+            expected: A_TABLE,
+            remedy: "the link probably led to a login or preview page, download the file itself",
+        }
+    }
+
+    pub(super) fn json() -> Unreadable {
+        Unreadable {
+            kind: UnreadableKind::Json,
+            place: None,
+            got: "this is JSON, which is not read yet".into(),
+            expected: A_TABLE,
+            remedy: "export the spans as CSV",
+        }
+    }
+
+    pub(super) fn binary(name: &'static str) -> Unreadable {
+        let remedy = match name {
+            "an Excel workbook or another zip archive" => {
+                "unpack it, or save the sheet as CSV (better: take the exporter's own file)"
+            }
+            "a zstd file" | "a bzip2 file" | "an xz file" | "a 7z archive" => {
+                "unpack it first (gz is read as it is)"
+            }
+            _ => "choose the file that the exporter wrote",
+        };
+        Unreadable {
+            kind: UnreadableKind::Binary(name),
+            place: None,
+            got: format!("this is {name}"),
+            expected: A_TABLE,
+            remedy,
+        }
+    }
+
+    pub(super) fn not_spans<'a>(columns: impl Iterator<Item = &'a str>) -> Unreadable {
+        let mut names = String::new();
+        for (i, name) in columns.enumerate() {
+            if i == 12 {
+                names.push_str(", \u{2026}");
+                break;
+            }
+            let comma = if i == 0 { "" } else { ", " };
+            names.push_str(comma);
+            names.extend(name.chars().filter(|c| !c.is_control()).take(40));
+        }
+        Unreadable {
+            kind: UnreadableKind::NotSpans,
+            place: Some("line 1".into()),
+            got: format!("this table has no columns of spans, but {names}"),
+            expected: "a start time, a duration or an end time, and ids, services or names \
+                       (such as start_time, duration, trace_id, span_id, parent_id, service.name, name)",
+            remedy: "export the spans themselves, with a header line",
+        }
+    }
+
+    pub(super) fn header_too_long(limit: usize) -> Unreadable {
+        Unreadable {
+            kind: UnreadableKind::HeaderTooLong,
+            place: Some("line 1".into()),
+            got: format!("the first line does not end within {}", bytes(limit)),
+            expected: "a header line with the names of the columns",
+            remedy: "this is no CSV, or it lost its line breaks: export it again",
+        }
+    }
+
+    pub(super) fn row_too_long(line: u64, limit: usize) -> Unreadable {
+        Unreadable {
+            kind: UnreadableKind::RowTooLong,
+            place: Some(format!("line {line}")),
+            got: format!(
+                "the row that begins there does not end within {}",
+                bytes(limit)
+            ),
+            expected: "one row a span",
+            remedy: "a quote that is never closed does this: look at that line, or export again",
+        }
+    }
+
+    pub(super) fn gz_broken(at: u64) -> Unreadable {
+        Unreadable {
+            kind: UnreadableKind::GzBroken,
+            place: Some(format!("byte {at}")),
+            got: "the gz data are damaged or cut off".into(),
+            expected: "a whole .gz file",
+            remedy: "download or export it again",
+        }
+    }
+
+    pub(super) fn gz_bomb(ratio: u64) -> Unreadable {
+        Unreadable {
+            kind: UnreadableKind::GzBomb,
+            place: None,
+            got: format!("the gz data unpack to more than {ratio} times their size"),
+            expected: "spans, which never do",
+            remedy: "if you trust the file, unpack it first",
+        }
+    }
+}
+
+fn bytes(n: usize) -> String {
+    match n {
+        n if n >= 1 << 20 => format!("{} MiB", n >> 20),
+        n if n >= 1 << 10 => format!("{} KiB", n >> 10),
+        n => format!("{n} bytes"),
+    }
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(place) = &self.place {
+            write!(f, "{place}: ")?;
+        }
+        write!(
+            f,
+            "{}; expected {}: {}",
+            self.got, self.expected, self.remedy
+        )
+    }
+}
+
+impl std::error::Error for Unreadable {}
