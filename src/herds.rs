@@ -1,10 +1,32 @@
-//! Recovery attempts (to come).
+//! Herds: the recovery attempts of a whole client, found in the timelines of its breakers.
+//!
+//! Owns the grouping: an attempt is one chain of closings (or of failed probe phases), each less
+//! than [`TOGETHER_NS`] after the one before, one an instance. Invariant: every probe phase that
+//! came to a verdict is in exactly one attempt. Cost: O(transitions · log + calls of the attempts).
+//! Pinned by `tests/replay.rs`, against figures that another model wrote down.
+
+use halfopen::{State, Transition};
 use serde::{Deserialize, Serialize};
 
-/// One recovery attempt of the whole client, as DESIGN's `herds` JSON has it.
+use crate::calls::{CallOutcome, Calls};
+use crate::replay::Replay;
+use crate::rows::Kind;
+use crate::spans::{Parent, SpanIdx, SpanTable};
+
+/// Closings closer together than this belong to one attempt.
+pub const TOGETHER_NS: i64 = 5_000_000_000;
+
+/// An attempt is trampled when an instance re-opens this soon after it closed.
+pub const TRAMPLED_WITHIN_NS: i64 = 20_000_000_000;
+
+/// How long after its closing the calls of an instance that held are counted.
+pub const HELD_FOR_NS: i64 = 30_000_000_000;
+
+/// One recovery attempt of the whole client, with the figures of the page's cards.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Attempt {
-    /// The instances that took part.
+    /// The instances that took part, in the order of their verdicts; empty when one breaker was
+    /// shared.
     pub instances: Vec<String>,
     /// When the first of them went half-open, nanoseconds since 1970.
     pub half_open_ns: i64,
@@ -48,4 +70,209 @@ pub enum AttemptResult {
     Trampled,
     /// Closed and stayed so.
     Held,
+}
+
+/// The attempts in order of time.
+pub fn attempts(table: &SpanTable, calls: &Calls, replay: &Replay) -> Vec<Attempt> {
+    let mut phases: Vec<Phase> = Vec::new();
+    for (breaker, it) in replay.breakers.iter().enumerate() {
+        phases.extend(phases_of(breaker, &it.transitions));
+    }
+    phases.sort_by_key(|phase| (phase.verdict, phase.breaker));
+    let mut attempts: Vec<Attempt> = chains(phases)
+        .iter()
+        .map(|chain| attempt(table, calls, replay, chain))
+        .collect();
+    attempts.sort_by_key(|attempt| attempt.half_open_ns);
+    attempts
+}
+
+/// One probe phase of one breaker, and what came after.
+#[derive(Clone, Copy, Debug)]
+struct Phase {
+    breaker: usize,
+    half_open: i64,
+    /// When it closed or opened again.
+    verdict: i64,
+    closed: bool,
+    /// For one that closed: when it opened again, if that was soon.
+    reopened: Option<i64>,
+}
+
+impl Phase {
+    /// When its calls end to count.
+    fn until(&self) -> i64 {
+        match (self.closed, self.reopened) {
+            (false, _) => self.verdict,
+            (true, Some(reopened)) => reopened,
+            (true, None) => self.verdict.saturating_add(HELD_FOR_NS),
+        }
+    }
+}
+
+fn phases_of(breaker: usize, transitions: &[Transition]) -> Vec<Phase> {
+    let mut phases = Vec::new();
+    let mut half_open = None;
+    for (place, it) in transitions.iter().enumerate() {
+        if it.to == State::HalfOpen {
+            half_open = Some(it.at);
+        }
+        let Some(began) = half_open.filter(|_| it.from == State::HalfOpen) else {
+            continue;
+        };
+        half_open = None;
+        let closed = matches!(it.to, State::Closed | State::Ramping);
+        if !closed && it.to != State::Open {
+            continue;
+        }
+        let soon = it.at.saturating_add(TRAMPLED_WITHIN_NS);
+        let next_open = transitions[place + 1..]
+            .iter()
+            .find(|next| next.to == State::Open);
+        phases.push(Phase {
+            breaker,
+            half_open: began,
+            verdict: it.at,
+            closed,
+            reopened: next_open
+                .filter(|next| closed && next.at < soon)
+                .map(|next| next.at),
+        });
+    }
+    phases
+}
+
+/// Chains of phases with one verdict, each soon after the one before, one a breaker.
+fn chains(phases: Vec<Phase>) -> Vec<Vec<Phase>> {
+    let mut chains: Vec<Vec<Phase>> = Vec::new();
+    for phase in phases {
+        let joins = |chain: &&mut Vec<Phase>| {
+            let last = chain[chain.len() - 1];
+            let soon = phase.verdict - last.verdict < TOGETHER_NS;
+            let again = chain.iter().any(|it| it.breaker == phase.breaker);
+            last.closed == phase.closed && soon && !again
+        };
+        match chains.iter_mut().rev().find(joins) {
+            Some(chain) => chain.push(phase),
+            None => chains.push(vec![phase]),
+        }
+    }
+    chains
+}
+
+fn attempt(table: &SpanTable, calls: &Calls, replay: &Replay, chain: &[Phase]) -> Attempt {
+    let first = |time: fn(&Phase) -> Option<i64>| chain.iter().filter_map(time).min();
+    let last = |time: fn(&Phase) -> Option<i64>| chain.iter().filter_map(time).max();
+    let half_open_ns = chain.iter().map(|it| it.half_open).min().unwrap_or(0);
+    let closed = |it: &Phase| it.closed.then_some(it.verdict);
+    let reopened = |it: &Phase| {
+        if it.closed {
+            it.reopened
+        } else {
+            Some(it.verdict)
+        }
+    };
+    let close_ns = first(closed);
+    let verdict = chain[0].verdict;
+    let mut attempt = Attempt {
+        instances: chain
+            .iter()
+            .filter_map(|it| replay.breakers[it.breaker].instance.clone())
+            .collect(),
+        half_open_ns,
+        close_ns,
+        close_last_ns: last(closed),
+        reopen_ns: first(reopened),
+        reopen_last_ns: last(reopened),
+        probes: 0,
+        probes_ok: 0,
+        calls: 0,
+        timed_out: 0,
+        wasted: 0,
+        wasted_ns: 0,
+        rate_before: rate(calls, replay, half_open_ns, verdict),
+        rate_after: close_ns.and_then(|it| rate(calls, replay, it, it.saturating_add(SECOND))),
+        first_timeout_ns: None,
+        result: match close_ns {
+            None => AttemptResult::Refused,
+            Some(_) if chain.iter().any(|it| it.reopened.is_some()) => AttemptResult::Trampled,
+            Some(_) => AttemptResult::Held,
+        },
+    };
+    for phase in chain {
+        count_calls(&mut attempt, table, calls, replay, phase);
+    }
+    attempt
+}
+
+const SECOND: i64 = 1_000_000_000;
+
+/// Adds the calls of one phase, from half-open to re-opening.
+fn count_calls(
+    attempt: &mut Attempt,
+    table: &SpanTable,
+    calls: &Calls,
+    replay: &Replay,
+    phase: &Phase,
+) {
+    let from = calls
+        .start
+        .partition_point(|&start| start < phase.half_open);
+    let to = calls.start.partition_point(|&start| start <= phase.until());
+    for at in from..to {
+        let own = !replay.per_instance || calls.instance[at] as usize == phase.breaker;
+        if !own || replay.rejected[at] {
+            continue;
+        }
+        let outcome = calls.outcome[at];
+        attempt.calls += 1;
+        if calls.start[at] < phase.verdict {
+            attempt.probes += 1;
+            attempt.probes_ok += u64::from(outcome == CallOutcome::Success);
+        }
+        if outcome == CallOutcome::TimedOut {
+            attempt.timed_out += 1;
+            let first = attempt.first_timeout_ns.unwrap_or(i64::MAX);
+            attempt.first_timeout_ns = Some(first.min(calls.end[at]));
+        }
+        let late = late_ns(table, calls.span[at]);
+        attempt.wasted += u64::from(late > 0);
+        attempt.wasted_ns += late;
+    }
+}
+
+/// How long the deepest server span under a client span went on after it, nanoseconds. O(spans of
+/// the trace · depth).
+pub fn late_ns(table: &SpanTable, client: SpanIdx) -> u64 {
+    let levels_below = |span: SpanIdx| {
+        let (mut at, mut levels) = (span, 0u32);
+        while at != client {
+            match table.parent(at) {
+                Parent::Span(parent) => at = parent,
+                Parent::Root | Parent::Missing => return None,
+            }
+            levels += 1;
+        }
+        Some(levels)
+    };
+    let spans = table.trace(table.rank[client.0 as usize]);
+    let servers = spans.filter(|&at| table.kind[at] != Kind::Client);
+    let deepest = servers
+        .map(|at| SpanIdx(at as u32))
+        .filter_map(|span| Some((levels_below(span)?, table.end(span))))
+        .filter(|&(levels, _)| levels > 0)
+        .max();
+    let late = deepest.map_or(0, |(_, end)| end.saturating_sub(table.end(client)));
+    late.max(0) as u64
+}
+
+/// Requests per second that were let through from `from` to `to`, exclusive.
+fn rate(calls: &Calls, replay: &Replay, from: i64, to: i64) -> Option<f64> {
+    if from >= to {
+        return None;
+    }
+    let first = calls.start.partition_point(|&start| start < from);
+    let last = calls.start.partition_point(|&start| start < to);
+    let sent = (first..last).filter(|&at| !replay.rejected[at]).count();
+    Some(sent as f64 / ((to - from) as f64 / SECOND as f64))
 }

@@ -5,15 +5,23 @@
 //! calls of one edge, [`plot`] draws. [`engine`] is the one door to all of it, for the page and for
 //! the command line alike. ARCHITECTURE.md has the map.
 
+pub mod calls;
+pub mod dataset;
+pub mod engine;
+pub mod format;
+pub mod herds;
 pub mod ingest;
 pub mod issues;
+pub mod messages;
 pub mod outcome;
+pub mod plot;
+pub mod replay;
 pub mod rows;
+pub mod scene;
 pub mod spans;
 pub mod strings;
 #[cfg(test)]
 mod testing;
 pub mod tiers;
-pub mod herds;
-pub mod messages;
 pub mod view;
+pub mod viewport;

@@ -185,8 +185,11 @@ pub enum Swatch {
 pub type Rgb = [u8; 3];
 
 /// The colours of a picture. The page reads them from its stylesheet once a theme change.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "named as the custom properties of the stylesheet")]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(
+    missing_docs,
+    reason = "named as the custom properties of the stylesheet"
+)]
 pub struct Style {
     /// Spans, by tier or service: `--series-0` to `--series-7`.
     pub series: [Rgb; 8],
@@ -307,7 +310,10 @@ pub struct Band {
 
 /// The states that a replay goes through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the states of halfopen::State by the same names")]
+#[allow(
+    missing_docs,
+    reason = "the states of halfopen::State by the same names"
+)]
 pub enum BandState {
     Closed,
     Open,
@@ -376,7 +382,8 @@ pub struct SpanLabel {
     pub start: i64,
     /// Nanoseconds; `None` where the file does not tell.
     pub duration: Option<u64>,
-    /// How much of a server span lies after the end of the client span it served.
+    /// How much of the deepest server span below this client span lies after its end: work for nobody.
+    /// `None` when it does not, or this is no client span.
     pub late_ns: Option<u64>,
     /// The row in its file.
     pub row: u32,

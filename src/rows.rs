@@ -123,6 +123,30 @@ impl SpanRows {
         self.row.push(row.row);
     }
 
+    /// Appends the rows of another reading, whose texts have other indices.
+    pub fn append(&mut self, other: &SpanRows) {
+        for at in 0..other.len() {
+            let name = |column: &[u32]| other.names.get(column[at]);
+            let if_any = |column: &[u32]| (column[at] != NONE).then(|| name(column));
+            let parent = other.parent[at];
+            self.push(SpanRow {
+                trace: other.trace_ids.get(other.trace[at]),
+                span: other.span_ids.get(other.span[at]),
+                parent: (parent != NONE).then(|| other.span_ids.get(parent)),
+                start: other.start[at],
+                duration: Some(other.duration[at]).filter(|&it| it != UNKNOWN_DURATION),
+                service: name(&other.service),
+                operation: name(&other.operation),
+                kind: other.kind[at],
+                outcome: other.outcome[at],
+                instance: if_any(&other.instance),
+                peer: if_any(&other.peer),
+                message: name(&other.message),
+                row: other.row[at],
+            });
+        }
+    }
+
     /// How many rows there are.
     pub fn len(&self) -> usize {
         self.start.len()

@@ -176,6 +176,11 @@ impl SpanTable {
         name.map_or("", |&name| self.names.get(name))
     }
 
+    /// A service's name, as an index into `names`.
+    pub fn service_name_idx(&self, service: ServiceIdx) -> u32 {
+        self.service_name[service.0 as usize]
+    }
+
     /// The service of that name.
     pub fn find_service(&self, name: &str) -> Option<ServiceIdx> {
         let mut services = self.services();

@@ -203,7 +203,9 @@ pub fn fingerprint(size: u64, head: &[u8], tail: &[u8]) -> u64 {
     const PRIME: u64 = 0x0000_0100_0000_01b3;
     let bytes = size.to_le_bytes();
     let all = bytes.iter().chain(head).chain(tail);
-    all.fold(OFFSET, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME))
+    all.fold(OFFSET, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(PRIME)
+    })
 }
 
 /// Thousandths, printed as the shortest decimal.

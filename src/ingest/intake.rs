@@ -123,13 +123,19 @@ impl Intake {
         if is_blank(span) {
             span = made_up.as_str();
         }
-        let parent = (!is_no_parent(parent) && parent != span).then_some(parent);
+        let of_root = is_no_parent(parent)
+            || parent == span
+            || plan.exporter.roots_name_their_trace && parent == trace;
+        let parent = (!of_root).then_some(parent);
 
         let kind = kind(cell(Field::Kind));
         let mut found = Found::default();
         self.look_into_attributes(plan, record, row, &mut found);
         let http = status_number(cell(Field::Http)).or(found.http);
         let grpc = status_number(cell(Field::Grpc)).or(found.grpc);
+        // A column of gRPC codes may hold HTTP's too: those begin where gRPC's have long ended.
+        let http = http.or(grpc.filter(|&it| it >= 100));
+        let grpc = grpc.filter(|&it| it <= 16);
         let status = status(cell(Field::Status));
         let failed = [
             status.failed,
@@ -379,6 +385,9 @@ fn kind(text: &str) -> Kind {
         ("entry", Kind::Server),
         ("exit", Kind::Client),
         ("local", Kind::Internal),
+        // Application Insights
+        ("request", Kind::Server),
+        ("dependency", Kind::Client),
         // OTLP's numbers
         ("1", Kind::Internal),
         ("2", Kind::Server),

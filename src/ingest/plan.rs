@@ -72,11 +72,17 @@ impl Plan {
 }
 
 /// The exporter whose headers these are.
-pub(super) fn recognise(normals: &[String]) -> &'static Exporter {
+pub(super) fn recognise(headers: &[String], normals: &[String]) -> &'static Exporter {
     let has = |name: &&&str| normals.iter().any(|it| it == **name);
+    let spelled = |name: &&&str| {
+        let (lower, upper) = (name.to_lowercase(), name.to_uppercase());
+        let same = |it: &String| it == **name || *it == lower || *it == upper;
+        headers.iter().any(same)
+    };
     let mut best = (0, &GENERIC);
     for exporter in EXPORTERS {
         let any = exporter.any.iter().filter(has).count();
+        let any = any + exporter.spelled.iter().filter(spelled).count();
         let all = exporter.signature.iter().filter(has).count();
         let fits = all == exporter.signature.len() && any >= exporter.at_least;
         if fits && all + any > best.0 {
@@ -90,12 +96,10 @@ pub(super) fn recognise(normals: &[String]) -> &'static Exporter {
 pub(super) fn recognise_headerless(cells: &[String]) -> Option<Cells> {
     let layouts = EXPORTERS.iter().flat_map(|it| it.layouts);
     for layout in layouts.filter(|it| it.len() == cells.len()) {
+        let normals: Vec<String> = layout.iter().map(|it| normal(it)).collect();
         let at = |field: Field| {
-            let names = COMMON.iter().filter(|it| it.0 == field).flat_map(|it| it.1);
-            let mut columns = layout.iter().map(|it| normal(it));
-            names
-                .into_iter()
-                .find_map(|name| columns.position(|it| it == *name))
+            let mut names = COMMON.iter().filter(|it| it.0 == field).flat_map(|it| it.1);
+            names.find_map(|name| normals.iter().position(|it| it == name))
         };
         let cell = |field| {
             at(field)
@@ -126,7 +130,7 @@ fn find(normals: &[String], name: &str, timed: bool) -> Option<(u32, Option<Unit
 /// Makes the plan, or `None` when these are no columns of spans.
 pub(super) fn plan(headers: Cells, sample: &[Cells], decimal_comma: bool) -> Option<Plan> {
     let normals: Vec<String> = headers.iter().map(|it| normal(it)).collect();
-    let exporter = recognise(&normals);
+    let exporter = recognise(&headers, &normals);
     let mut columns = [[ABSENT; TRIED]; FIELDS];
     let mut attributes = Vec::new();
     let mut units = [None; FIELDS];
@@ -144,8 +148,7 @@ pub(super) fn plan(headers: Cells, sample: &[Cells], decimal_comma: bool) -> Opt
             } else if found < TRIED && !columns[field as usize].contains(&at) {
                 if found == 0 {
                     units[field as usize] = unit;
-                } else if timed {
-                    // Another column of times may be in another unit.
+                } else if timed && unit != units[field as usize] {
                     continue;
                 }
                 columns[field as usize][found] = at;

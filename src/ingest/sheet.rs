@@ -127,11 +127,11 @@ impl Sheet {
         let body = &head[skipped..];
         self.delimiter = separator.unwrap_or_else(|| delimiter(body));
         let escape = escapes_by_backslash(body, self.delimiter).then_some(b'\\');
-        self.csv = ReaderBuilder::new()
-            .delimiter(self.delimiter)
-            .escape(escape)
-            .build();
-        let sample = sample(self.csv.clone(), body, whole);
+        // Built twice: a cloned `csv_core::Reader` reads nothing (its tables are not copied).
+        let mut dialect = ReaderBuilder::new();
+        dialect.delimiter(self.delimiter).escape(escape);
+        self.csv = dialect.build();
+        let sample = sample(dialect.build(), body, whole);
         let mut sample = sample.into_iter();
         if let Some(header) = sample.next() {
             self.settle_plan(header, sample.as_slice());
@@ -168,7 +168,7 @@ impl Sheet {
                 if breaks > 0 {
                     let (skipped, rest) = input.split_at(breaks);
                     input = rest;
-                    self.csv.read_record(skipped, &mut [], &mut []);
+                    self.step(skipped);
                     continue;
                 }
                 self.line = self.csv.line();
@@ -214,24 +214,34 @@ impl Sheet {
     /// The record that the text breaks off in.
     fn last_record(&mut self) -> Result<(), Unreadable> {
         // Inside quotes a line break is text, outside it ends the record.
-        let mut probe = self.csv.clone();
-        let lines = probe.line();
-        let (mut text, mut ends) = ([0; 4], [0; 4]);
-        let (result, ..) = probe.read_record(b"\n", &mut text, &mut ends);
-        let quoted = result != ReadRecordResult::Record;
-        let end = match quoted {
-            true if lines > self.line => End::OpenQuote,
-            true => End::Cut,
-            false => End::Text,
-        };
-        loop {
-            let (result, _) = self.step(&[]);
-            match result {
-                ReadRecordResult::Record => break self.record(end),
-                ReadRecordResult::End => break Ok(()),
-                _ => self.settle_step(result)?,
+        let lines = self.csv.line();
+        let result = loop {
+            match self.step(b"\n").0 {
+                ReadRecordResult::OutputFull | ReadRecordResult::OutputEndsFull => self.grow(),
+                other => break other,
             }
+        };
+        if result == ReadRecordResult::Record {
+            return self.record(End::Text);
         }
+        while self.step(&[]).0 == ReadRecordResult::OutputEndsFull {
+            self.grow();
+        }
+        // The break that was put in belongs to no cell.
+        if let Some(end) = self.ends[..self.cells].last_mut() {
+            self.filled = self.filled.saturating_sub(1);
+            *end = self.filled.min(*end);
+        }
+        self.record(if lines > self.line {
+            End::OpenQuote
+        } else {
+            End::Cut
+        })
+    }
+
+    fn grow(&mut self) {
+        self.text.resize(self.text.len() * 2, 0);
+        self.ends.resize(self.ends.len() * 2, 0);
     }
 
     /// A whole record stands in `text` and `ends`.

@@ -1,0 +1,433 @@
+//! Calls: the client spans of each edge, as a breaker on that edge sees them.
+//!
+//! Owns who calls whom. A call is a client span (in files without span kinds: a span whose child
+//! belongs to another service); its callee is the service of its child, else the peer that its
+//! attributes name, else that of the same operation's other calls. A service that only passes calls
+//! on stands in `via` and is no callee. Invariant: each call is on exactly one edge. O(spans · log).
+//! Pinned by `tests/calls.rs`.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
+
+use rustc_hash::FxHashMap;
+
+use crate::outcome::Outcome;
+use crate::rows::{Kind, NONE, UNKNOWN_DURATION};
+use crate::spans::{Parent, ServiceIdx, SpanIdx, SpanTable};
+
+/// A caller, a callee and the calls between them.
+#[derive(Clone, Debug)]
+pub struct Edge {
+    /// The calling service.
+    pub from: String,
+    /// The called service, or the peer's name where the callee recorded no spans.
+    pub to: String,
+    /// The pass-through services between them, the caller's side first.
+    pub via: Vec<String>,
+    /// The calls.
+    pub calls: Calls,
+}
+
+/// The calls of one edge in columns, by start; ties by trace id and span id.
+#[derive(Clone, Debug, Default)]
+pub struct Calls {
+    /// The client span.
+    pub span: Vec<SpanIdx>,
+    /// Nanoseconds since 1970.
+    pub start: Vec<i64>,
+    /// Nanoseconds since 1970; equal to `start` where the duration is unknown.
+    pub end: Vec<i64>,
+    /// How it ended.
+    pub outcome: Vec<CallOutcome>,
+    /// Index into `instances`.
+    pub instance: Vec<u32>,
+    /// The calls by end; ties by place in these columns, which is by start.
+    pub by_end: Vec<u32>,
+    /// The caller's processes by name; a last `None` for calls that do not tell theirs.
+    pub instances: Vec<Option<String>>,
+}
+
+/// How a call ended, for a breaker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallOutcome {
+    /// It went well.
+    Success,
+    /// It failed before its time was up.
+    Failure,
+    /// Its time was up.
+    TimedOut,
+    /// An arrival without an outcome: a breaker refused it in production, or the file does not tell
+    /// how long it took.
+    Unknown,
+}
+
+impl Edge {
+    /// Whether a person who names `from` and `to` means this edge: either end of a pass-through
+    /// service may be named.
+    pub fn is_named(&self, from: &str, to: &str) -> bool {
+        self.from == from && (self.to == to || self.via.iter().any(|it| it == to))
+    }
+
+    /// The caller's processes, if the file tells them apart.
+    pub fn n_instances(&self) -> Option<usize> {
+        let named = self.calls.instances.iter().flatten().count();
+        (named > 0).then_some(named)
+    }
+}
+
+impl Calls {
+    /// How many calls there are.
+    pub fn len(&self) -> usize {
+        self.start.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.start.is_empty()
+    }
+
+    /// How many ended so.
+    pub fn count(&self, outcome: CallOutcome) -> usize {
+        self.outcome.iter().filter(|&&it| it == outcome).count()
+    }
+}
+
+/// All edges of a table, the one with the most calls first; ties by name.
+pub fn edges(table: &SpanTable) -> Vec<Edge> {
+    let links = Links::of(table);
+    let passing = pass_through(table, &links);
+    let routes = Routes::learn(table, &links, &passing);
+    let mut spans: BTreeMap<(ServiceIdx, u32), (Vec<SpanIdx>, Vec<ServiceIdx>)> = BTreeMap::new();
+    for at in 0..table.len() {
+        let from = table.service[at];
+        if !links.is_call(table, at) || passing[from.0 as usize].is_some() {
+            continue;
+        }
+        let (to, via) = routes.callee(table, &links, at);
+        let (calls, longest_via) = spans.entry((from, to)).or_default();
+        calls.push(SpanIdx(at as u32));
+        if via.len() > longest_via.len() {
+            *longest_via = via;
+        }
+    }
+    let name = |service: ServiceIdx| table.service_name(service).to_owned();
+    let mut edges: Vec<Edge> = spans
+        .into_iter()
+        .map(|((from, to), (spans, via))| Edge {
+            from: name(from),
+            to: if to == NONE {
+                UNKNOWN_CALLEE.to_owned()
+            } else {
+                table.names.get(to).to_owned()
+            },
+            via: via.into_iter().map(name).collect(),
+            calls: calls(table, spans),
+        })
+        .collect();
+    edges.sort_by(|a, b| {
+        let key = |edge: &Edge| Reverse(edge.calls.len());
+        key(a)
+            .cmp(&key(b))
+            .then_with(|| (&a.from, &a.to).cmp(&(&b.from, &b.to)))
+    });
+    edges
+}
+
+/// What the callee is called when nothing tells it.
+pub const UNKNOWN_CALLEE: &str = "unknown";
+
+/// Marks errors that end just above a timeout evidently in use as timeouts: exporters that only say
+/// "error" do not tell them from others. Changes `table.outcome` and the edges' calls alike.
+pub fn mark_timeouts(table: &mut SpanTable, edges: &mut [Edge]) {
+    for edge in edges {
+        let calls = &mut edge.calls;
+        let duration = |at: usize| calls.end[at].saturating_sub(calls.start[at]).max(0) as u64;
+        let of = |outcome: CallOutcome| -> Vec<u64> {
+            let those = (0..calls.len()).filter(|&at| calls.outcome[at] == outcome);
+            let mut durations: Vec<u64> = those.map(duration).collect();
+            durations.sort_unstable();
+            durations
+        };
+        let in_use = timeouts_in_use(&of(CallOutcome::Failure), &of(CallOutcome::Success));
+        for at in 0..calls.len() {
+            let cut = in_use
+                .iter()
+                .any(|&timeout| just_above(timeout).contains(&duration(at)));
+            if calls.outcome[at] == CallOutcome::Failure && cut {
+                calls.outcome[at] = CallOutcome::TimedOut;
+                table.outcome[calls.span[at].0 as usize] = Outcome::TimedOut;
+            }
+        }
+    }
+}
+
+/// The round numbers of nanoseconds that failing calls pile up just above, the shortest first. Both
+/// lists are sorted. A timeout is believed when at least five failures end just above it, few just
+/// below, and hardly a success outlives it.
+pub fn timeouts_in_use(failures: &[u64], successes: &[u64]) -> Vec<u64> {
+    const FEWEST: usize = 5;
+    let between = |sorted: &[u64], from: u64, to: u64| {
+        sorted.partition_point(|&it| it < to) - sorted.partition_point(|&it| it < from)
+    };
+    let believed = |timeout: &u64| {
+        let above = just_above(*timeout);
+        let width = above.end - above.start;
+        let pile = between(failures, above.start, above.end);
+        let below = between(failures, above.start.saturating_sub(width), above.start);
+        let outlived = between(successes, above.end, u64::MAX);
+        pile >= FEWEST && below * 4 <= pile && outlived * 10 <= pile
+    };
+    ROUND_MS
+        .iter()
+        .map(|ms| ms * 1_000_000)
+        .filter(believed)
+        .collect()
+}
+
+/// Where calls end that a timeout cut: up to 2 % or 50 ms above it, whichever is more.
+fn just_above(timeout: u64) -> std::ops::Range<u64> {
+    timeout..timeout + (timeout / 50).max(50_000_000) + 1
+}
+
+/// Timeouts that people configure, in milliseconds.
+const ROUND_MS: &[u64] = &[
+    100, 150, 200, 250, 300, 400, 500, 600, 750, 800, 1_000, 1_200, 1_500, 2_000, 2_500, 3_000,
+    4_000, 5_000, 6_000, 8_000, 10_000, 12_000, 15_000, 20_000, 25_000, 30_000, 40_000, 45_000,
+    50_000, 60_000, 90_000, 120_000, 180_000, 300_000, 600_000,
+];
+
+/// For each span, its first child that belongs to another service.
+struct Links {
+    child: Vec<u32>,
+}
+
+impl Links {
+    fn of(table: &SpanTable) -> Links {
+        let mut child = vec![NONE; table.len()];
+        // Spans of a trace stand by start, so the first to be met is the first to start.
+        for at in 0..table.len() {
+            if let Parent::Span(SpanIdx(parent)) = table.parent(SpanIdx(at as u32)) {
+                let parent = parent as usize;
+                if table.service[parent] != table.service[at] && child[parent] == NONE {
+                    child[parent] = at as u32;
+                }
+            }
+        }
+        Links { child }
+    }
+
+    fn child(&self, at: usize) -> Option<usize> {
+        (self.child[at] != NONE).then_some(self.child[at] as usize)
+    }
+
+    fn is_call(&self, table: &SpanTable, at: usize) -> bool {
+        match table.kind[at] {
+            Kind::Client => true,
+            Kind::Unset => self.child(at).is_some(),
+            Kind::Server | Kind::Internal | Kind::Producer | Kind::Consumer => false,
+        }
+    }
+}
+
+/// Where each service passes its calls on to, if passing on is all it does: every span of it is a
+/// call received (or that call's one client span of the same name), none makes more than one call,
+/// and nine in ten make one.
+fn pass_through(table: &SpanTable, links: &Links) -> Vec<Option<ServiceIdx>> {
+    #[derive(Clone, Default)]
+    struct Seen {
+        received: u32,
+        passed_on: u32,
+        does_more: bool,
+        to: BTreeMap<ServiceIdx, u32>,
+    }
+    let mut seen = vec![Seen::default(); table.services().count()];
+    let mut calls_made = vec![0u8; table.len()];
+    // Whether a span stands for a call received: its parent belongs to another service.
+    let entry = |at: usize| match table.parent(SpanIdx(at as u32)) {
+        Parent::Span(parent) => table.service[parent.0 as usize] != table.service[at],
+        Parent::Missing => table.kind[at] == Kind::Server,
+        Parent::Root => false,
+    };
+    let forwards = |at: usize| match table.parent(SpanIdx(at as u32)) {
+        Parent::Span(SpanIdx(parent)) => {
+            let parent = parent as usize;
+            let client = table.kind[at] == Kind::Client;
+            client && entry(parent) && table.operation[parent] == table.operation[at]
+        }
+        _ => false,
+    };
+    for at in 0..table.len() {
+        let it = &mut seen[table.service[at].0 as usize];
+        if entry(at) {
+            it.received += 1;
+        } else if !forwards(at) {
+            it.does_more = true;
+        }
+        if let Parent::Span(SpanIdx(parent)) = table.parent(SpanIdx(at as u32)) {
+            let made = &mut calls_made[parent as usize];
+            *made = made.saturating_add(1);
+            let of = &mut seen[table.service[parent as usize].0 as usize];
+            of.does_more |= *made > 1;
+        }
+        if let Some(child) = links.child(at) {
+            let it = &mut seen[table.service[at].0 as usize];
+            it.passed_on += 1;
+            *it.to.entry(table.service[child]).or_default() += 1;
+        }
+    }
+    let target = |it: Seen| {
+        let passes = it.received > 0 && !it.does_more && it.passed_on * 10 >= it.received * 9;
+        passes.then(|| most_common(&it.to)).flatten()
+    };
+    seen.into_iter().map(target).collect()
+}
+
+/// What other calls teach about calls that have no child.
+struct Routes<'a> {
+    passing: &'a [Option<ServiceIdx>],
+    /// The service that answers to a peer's name.
+    by_peer: FxHashMap<u32, u32>,
+    /// The callee of a caller's operation.
+    by_operation: FxHashMap<(ServiceIdx, u32), u32>,
+}
+
+impl<'a> Routes<'a> {
+    fn learn(table: &SpanTable, links: &Links, passing: &'a [Option<ServiceIdx>]) -> Routes<'a> {
+        let mut routes = Routes {
+            passing,
+            by_peer: HashMap::default(),
+            by_operation: HashMap::default(),
+        };
+        let mut peers: FxHashMap<u32, BTreeMap<u32, u32>> = HashMap::default();
+        let mut operations: FxHashMap<(ServiceIdx, u32), BTreeMap<u32, u32>> = HashMap::default();
+        for at in (0..table.len()).filter(|&at| links.is_call(table, at)) {
+            let Some(child) = links.child(at) else {
+                continue;
+            };
+            let (to, _) = routes.follow(table, links, child);
+            let operation = (table.service[at], table.operation[at]);
+            *operations
+                .entry(operation)
+                .or_default()
+                .entry(to)
+                .or_default() += 1;
+            if table.peer[at] != NONE {
+                *peers
+                    .entry(table.peer[at])
+                    .or_default()
+                    .entry(to)
+                    .or_default() += 1;
+            }
+        }
+        routes.by_peer = favourites(table, peers);
+        routes.by_operation = favourites(table, operations);
+        routes
+    }
+
+    /// The callee's name and the services that pass the call on.
+    fn callee(&self, table: &SpanTable, links: &Links, at: usize) -> (u32, Vec<ServiceIdx>) {
+        if let Some(child) = links.child(at) {
+            return self.follow(table, links, child);
+        }
+        let peer = table.peer[at];
+        let operation = (table.service[at], table.operation[at]);
+        if peer != NONE && peer != crate::strings::Strings::EMPTY {
+            return (self.by_peer.get(&peer).copied().unwrap_or(peer), Vec::new());
+        }
+        let to = self.by_operation.get(&operation).copied().unwrap_or(NONE);
+        (to, Vec::new())
+    }
+
+    /// From the span that received a call to the service that the call was for.
+    fn follow(&self, table: &SpanTable, links: &Links, child: usize) -> (u32, Vec<ServiceIdx>) {
+        let mut via = Vec::new();
+        let (mut at, mut service) = (Some(child), table.service[child]);
+        while let Some(usual) = self.passing[service.0 as usize] {
+            if via.contains(&service) {
+                break;
+            }
+            via.push(service);
+            at = at.and_then(|at| links.child(at));
+            service = at.map_or(usual, |at| table.service[at]);
+        }
+        (table.service_name_idx(service), via)
+    }
+}
+
+/// The most frequent name of each key; of equals the first in the alphabet, so that the order of
+/// rows decides nothing.
+fn favourites<K: Eq + Hash>(
+    table: &SpanTable,
+    counts: FxHashMap<K, BTreeMap<u32, u32>>,
+) -> FxHashMap<K, u32> {
+    let best = |names: BTreeMap<u32, u32>| {
+        let key = |&(name, count): &(u32, u32)| (count, Reverse(table.names.get(name)));
+        names.into_iter().max_by(|a, b| key(a).cmp(&key(b)))
+    };
+    let pairs = counts
+        .into_iter()
+        .filter_map(|(key, names)| Some((key, best(names)?.0)));
+    pairs.collect()
+}
+
+fn most_common(counts: &BTreeMap<ServiceIdx, u32>) -> Option<ServiceIdx> {
+    let mut best = None;
+    for (&service, &count) in counts {
+        if best.is_none_or(|(_, most)| count > most) {
+            best = Some((service, count));
+        }
+    }
+    best.map(|(service, _)| service)
+}
+
+fn calls(table: &SpanTable, mut spans: Vec<SpanIdx>) -> Calls {
+    spans.sort_unstable_by(|&a, &b| {
+        let key = |span: SpanIdx| table.start[span.0 as usize];
+        key(a).cmp(&key(b)).then_with(|| {
+            let ids = |span: SpanIdx| {
+                (
+                    table.trace_id(table.rank[span.0 as usize]),
+                    table.span_id(span),
+                    span,
+                )
+            };
+            ids(a).cmp(&ids(b))
+        })
+    });
+    let column = |span: &SpanIdx| span.0 as usize;
+    let mut names: Vec<u32> = spans.iter().map(|it| table.instance[column(it)]).collect();
+    let key = |&name: &u32| (name == NONE, table.names.get(name));
+    names.sort_unstable_by(|a, b| key(a).cmp(&key(b)));
+    names.dedup();
+    let number: FxHashMap<u32, u32> = names
+        .iter()
+        .enumerate()
+        .map(|(at, &name)| (name, at as u32))
+        .collect();
+    let end: Vec<i64> = spans.iter().map(|&it| table.end(it)).collect();
+    let mut by_end: Vec<u32> = (0..spans.len() as u32).collect();
+    by_end.sort_by_key(|&at| end[at as usize]);
+    let outcome = |span: &SpanIdx| match table.outcome[column(span)] {
+        Outcome::Rejected => CallOutcome::Unknown,
+        _ if table.duration[column(span)] == UNKNOWN_DURATION => CallOutcome::Unknown,
+        Outcome::Success => CallOutcome::Success,
+        Outcome::Failure => CallOutcome::Failure,
+        Outcome::TimedOut => CallOutcome::TimedOut,
+    };
+    Calls {
+        start: spans.iter().map(|it| table.start[column(it)]).collect(),
+        outcome: spans.iter().map(outcome).collect(),
+        instance: spans
+            .iter()
+            .map(|it| number[&table.instance[column(it)]])
+            .collect(),
+        instances: names
+            .iter()
+            .map(|&name| (name != NONE).then(|| table.names.get(name).to_owned()))
+            .collect(),
+        span: spans,
+        end,
+        by_end,
+    }
+}

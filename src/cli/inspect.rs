@@ -1,0 +1,147 @@
+//! `herdscope inspect`: what a file is.
+
+
+use herdscope::calls::{CallOutcome, Edge};
+use herdscope::dataset::{Dataset, assumed_line};
+use herdscope::format;
+use serde_json::{Value, json};
+
+use super::{Failure, Files, input, ns, print, print_json};
+
+pub fn run(files: &Files) -> Result<(), Failure> {
+    let dataset = input::read(&files.files)?;
+    if files.json {
+        print_json(&as_json(&dataset))
+    } else {
+        print(&as_text(&dataset))
+    }
+}
+
+fn as_json(dataset: &Dataset) -> Value {
+    let table = &dataset.table;
+    let (roots, orphans) = table.roots_and_orphans();
+    let extent = table.extent();
+    json!({
+        "exporter": dataset.exporter,
+        "spans": table.len(),
+        "traces": table.n_traces(),
+        "services": services(dataset)
+            .map(|(name, spans)| json!({ "name": name, "spans": spans }))
+            .collect::<Vec<_>>(),
+        "edges": dataset.edges.iter().map(edge_json).collect::<Vec<_>>(),
+        "start_ns": extent.as_ref().map(|it| ns(it.start)),
+        "end_ns": extent.as_ref().map(|it| ns(it.end)),
+        "roots": roots,
+        "orphans": orphans,
+        "assumed": dataset.assumed,
+        "issues": dataset.issues,
+    })
+}
+
+fn edge_json(edge: &Edge) -> Value {
+    let count = Counts::of(edge);
+    json!({
+        "from": edge.from,
+        "to": edge.to,
+        "via": edge.via,
+        "calls": edge.calls.len(),
+        "failed": count.failed,
+        "timed_out": count.timed_out,
+        "outcome_unknown": count.unknown,
+        "instances": edge.n_instances(),
+    })
+}
+
+/// Calls of an edge that did not go well. A timeout is a failure, too.
+struct Counts {
+    failed: usize,
+    timed_out: usize,
+    unknown: usize,
+}
+
+impl Counts {
+    fn of(edge: &Edge) -> Counts {
+        let timed_out = edge.calls.count(CallOutcome::TimedOut);
+        Counts {
+            failed: edge.calls.count(CallOutcome::Failure) + timed_out,
+            timed_out,
+            unknown: edge.calls.count(CallOutcome::Unknown),
+        }
+    }
+}
+
+fn as_text(dataset: &Dataset) -> String {
+    let table = &dataset.table;
+    let (roots, orphans) = table.roots_and_orphans();
+    let mut text = String::new();
+    let mut line = |it: String| text.extend([it.as_str(), "\n"]);
+    line(format!("{}: {}", dataset.name, dataset.exporter));
+    line(format!(
+        "{} in {}, {}, {}",
+        format::counted(table.len() as u64, "span"),
+        format::counted(table.n_traces().into(), "trace"),
+        format::counted(roots as u64, "root"),
+        format::counted(orphans as u64, "orphan"),
+    ));
+    if let Some(extent) = table.extent() {
+        line(format::time_range(extent.start, extent.end));
+    }
+    let assumed = assumed_line(dataset.assumed);
+    if !assumed.is_empty() {
+        line(assumed);
+    }
+    let services: Vec<(&str, usize)> = services(dataset).collect();
+    if !services.is_empty() {
+        line("services".to_owned());
+    }
+    for (name, spans) in services {
+        line(format!(
+            "  {name}: {}",
+            format::counted(spans as u64, "span")
+        ));
+    }
+    if !dataset.edges.is_empty() {
+        line("edges".to_owned());
+    }
+    for edge in &dataset.edges {
+        let count = Counts::of(edge);
+        let via = if edge.via.is_empty() {
+            String::new()
+        } else {
+            format!(" via {}", edge.via.join(", "))
+        };
+        let instances = match edge.n_instances() {
+            Some(n) => format::counted(n as u64, "instance"),
+            None => "instances unknown".to_owned(),
+        };
+        line(format!(
+            "  {} -> {}{via}: {}, {} failed, {} of them timed out, {instances}",
+            edge.from,
+            edge.to,
+            format::counted(edge.calls.len() as u64, "call"),
+            count.failed,
+            count.timed_out,
+        ));
+    }
+    if !dataset.issues.is_empty() {
+        line("issues".to_owned());
+    }
+    for issue in dataset.issues.iter() {
+        line(format!(
+            "  {} \u{d7}{}: {}",
+            issue.code.as_str(),
+            issue.count,
+            issue.message()
+        ));
+    }
+    text
+}
+
+/// Each service with its number of spans, in the order of names.
+fn services(dataset: &Dataset) -> impl Iterator<Item = (&str, usize)> {
+    let mut spans = vec![0; dataset.table.services().count()];
+    for service in &dataset.table.service {
+        spans[service.0 as usize] += 1;
+    }
+    dataset.table.services().map(|(_, name)| name).zip(spans)
+}

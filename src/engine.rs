@@ -1,0 +1,377 @@
+//! The engine: all that the page asks for, as plain calls on plain data.
+//!
+//! Owns what is loaded, what is being read, and the last replay. Invariant: it does no I/O and knows
+//! no browser, and whatever is asked, what is loaded stays until something else has been read to its
+//! end. A frame costs what its picture costs; a replay is done again only when edge or settings
+//! change. Pinned by `tests/engine.rs`.
+
+use halfopen::Config;
+
+use crate::dataset::Dataset;
+use crate::herds::{self, Attempt, late_ns};
+use crate::ingest::{Limits, Reader};
+use crate::messages::{
+    FrameRequest, PointRequest, Progress, ReplayScene, Scene, SpanLabel, Style, Summary, Swatch,
+    TraceDetail,
+};
+use crate::plot::look::Look;
+use crate::plot::{hit, overview, raster};
+use crate::replay::{self, Replay};
+use crate::rows::{Kind, NONE, UNKNOWN_DURATION};
+use crate::scene;
+use crate::spans::{Parent, Rank, SpanIdx};
+use crate::view::{ColorBy, Source, Viewport};
+
+/// See the module.
+#[derive(Default)]
+pub struct Engine {
+    loaded: Dataset,
+    reading: Option<Underway>,
+    replayed: Option<Replayed>,
+}
+
+/// A picture: the scene and the pixels (red, green, blue, alpha) of the plot and the overview.
+pub struct Frame {
+    /// Everything else.
+    pub scene: Scene,
+    /// Pixels of the plot area.
+    pub plot: Vec<u8>,
+    /// Pixels of the overview strip.
+    pub overview: Vec<u8>,
+}
+
+/// A reading in progress.
+struct Underway {
+    name: String,
+    source: Option<Source>,
+    total: Option<u64>,
+    reader: Reader,
+    /// What is read so far, drawn meanwhile.
+    preview: Dataset,
+    /// The number of rows at which the preview is made anew.
+    next_preview: usize,
+}
+
+struct Replayed {
+    of: ReplayKey,
+    replay: Replay,
+    attempts: Vec<Attempt>,
+}
+
+#[derive(PartialEq)]
+struct ReplayKey {
+    edge: Option<(String, String)>,
+    options: replay::Options,
+}
+
+/// The first preview comes after so many rows, each further one after half as many again: the cost
+/// of all previews stays a small multiple of the last one's.
+const FIRST_PREVIEW: usize = 500;
+
+impl Engine {
+    /// An engine with nothing loaded.
+    pub fn new() -> Engine {
+        Engine::default()
+    }
+
+    /// Starts a reading; one that was going on is dropped. `total` is the size in bytes, if known.
+    pub fn begin(&mut self, name: String, source: Option<Source>, total: Option<u64>) {
+        self.replayed = None;
+        self.reading = Some(Underway {
+            name,
+            source,
+            total,
+            reader: Reader::new(Limits::default()),
+            preview: Dataset::default(),
+            next_preview: FIRST_PREVIEW,
+        });
+    }
+
+    /// What a link to the file being read says, once its fingerprint is known.
+    pub fn set_source(&mut self, source: Source) {
+        if let Some(reading) = &mut self.reading {
+            reading.source = Some(source);
+        }
+    }
+
+    /// Reads on. `elapsed_ms` is the time since the reading began and is passed through. An error
+    /// ends the reading and is a sentence for the person.
+    pub fn push(&mut self, bytes: &[u8], elapsed_ms: f64) -> Result<Progress, String> {
+        let Some(reading) = &mut self.reading else {
+            return Err("Nothing is being read.".to_owned());
+        };
+        if let Err(unreadable) = reading.reader.push(bytes) {
+            let sentence = format!("{}: {unreadable}", reading.name);
+            self.cancel();
+            return Err(sentence);
+        }
+        let rows = reading.reader.rows();
+        let mut preview = None;
+        if rows.len() >= reading.next_preview {
+            reading.preview = Dataset::of_rows(reading.name.clone(), rows);
+            reading.next_preview = rows.len() + rows.len() / 2;
+            preview = Some(reading.preview.home());
+            self.replayed = None;
+        }
+        Ok(Progress {
+            name: reading.name.clone(),
+            bytes: reading.reader.bytes_in(),
+            total: reading.total,
+            spans: rows.len() as u64,
+            elapsed_ms,
+            preview,
+        })
+    }
+
+    /// Ends the reading. An error, which is a sentence for the person, leaves what was loaded.
+    pub fn finish(&mut self) -> Result<Summary, String> {
+        let Some(reading) = self.reading.take() else {
+            return Err("Nothing is being read.".to_owned());
+        };
+        self.replayed = None;
+        let name = reading.name;
+        let read = reading
+            .reader
+            .finish()
+            .map_err(|unreadable| format!("{name}: {unreadable}"))?;
+        if read.rows.is_empty() {
+            let noticed = read.issues.iter().next().map(|issue| issue.message());
+            let why = noticed.unwrap_or_else(|| "it holds no spans".to_owned());
+            return Err(format!("{name} has no spans to draw: {why}."));
+        }
+        self.loaded = Dataset::new(name, reading.source, read);
+        Ok(self.loaded.summary())
+    }
+
+    /// Gives the reading up; what was loaded before is back.
+    pub fn cancel(&mut self) {
+        if self.reading.take().is_some() {
+            self.replayed = None;
+        }
+    }
+
+    /// Draws.
+    pub fn frame(&mut self, request: &FrameRequest) -> Frame {
+        self.replay(request);
+        let dataset = self.dataset();
+        let viewport = request.viewport.unwrap_or_else(|| dataset.home());
+        let home = dataset.home();
+        let overview_time = [home.t0, home.t1];
+        let edge = dataset
+            .edge(request.edge.as_ref())
+            .or(dataset.edges.first());
+        let calls = dataset.calls(edge);
+        let look = look(dataset, &request.style, request.color_by, &request.hidden);
+        let plot = raster::spans(&dataset.table, &look, viewport, request.plot);
+        let strip = overview::overview(calls, &request.style, overview_time, request.overview);
+        let mut durations: Vec<u64> = (0..calls.len())
+            .filter(|&at| (viewport.t0..viewport.t1).contains(&calls.start[at]))
+            .map(|at| calls.end[at].abs_diff(calls.start[at]))
+            .collect();
+        let mut percentile = |per_mille: usize| {
+            let at = durations.len().checked_sub(1)? * per_mille / 1000;
+            Some(*durations.select_nth_unstable(at).1)
+        };
+        let marked = request
+            .trace
+            .as_ref()
+            .and_then(|id| dataset.table.find_trace(id));
+        let replayed = self.replayed.as_ref();
+        let scene = Scene {
+            viewport,
+            plot: request.plot,
+            overview: request.overview,
+            overview_time,
+            rates: replayed.map_or_else(Default::default, |it| {
+                scene::rates(calls, &it.replay, viewport, request.plot[0])
+            }),
+            replay: self.replay_scene(request, viewport),
+            spans: scene::n_spans(&dataset.table, viewport),
+            p50_ns: percentile(500),
+            p999_ns: percentile(999),
+            marked: marked.map(|rank| rank.0),
+        };
+        Frame {
+            scene,
+            plot: plot.rgba,
+            overview: strip.rgba,
+        }
+    }
+
+    /// The span at a place of the plot.
+    pub fn hover(&self, point: &PointRequest) -> Option<SpanLabel> {
+        let span = self.span_at(point)?;
+        Some(self.label(span, 0))
+    }
+
+    /// The trace at a place of the plot.
+    pub fn pick(&self, point: &PointRequest) -> Option<TraceDetail> {
+        let span = self.span_at(point)?;
+        Some(self.detail(self.dataset().table.rank[span.0 as usize]))
+    }
+
+    /// The trace of that id.
+    pub fn trace(&self, id: &str) -> Option<TraceDetail> {
+        let rank = self.dataset().table.find_trace(id)?;
+        Some(self.detail(rank))
+    }
+
+    /// What is drawn: what is being read, once there is something of it, else what is loaded.
+    fn dataset(&self) -> &Dataset {
+        match &self.reading {
+            Some(reading) if !reading.preview.table.is_empty() => &reading.preview,
+            _ => &self.loaded,
+        }
+    }
+
+    /// Makes sure that `self.replayed` is of the edge and the settings asked for.
+    fn replay(&mut self, request: &FrameRequest) {
+        let dataset = self.dataset();
+        let edge = dataset
+            .edge(request.edge.as_ref())
+            .or(dataset.edges.first());
+        let options = replay::Options {
+            config: config(request.breaker.as_deref()).0,
+            shared: request.shared,
+        };
+        let of = ReplayKey {
+            edge: edge.map(|it| (it.from.clone(), it.to.clone())),
+            options,
+        };
+        if self.replayed.as_ref().is_some_and(|it| it.of == of) {
+            return;
+        }
+        let calls = dataset.calls(edge);
+        let replay = replay::replay(calls, &of.options);
+        let attempts = herds::attempts(&dataset.table, calls, &replay);
+        self.replayed = Some(Replayed {
+            of,
+            replay,
+            attempts,
+        });
+    }
+
+    fn replay_scene(&self, request: &FrameRequest, viewport: Viewport) -> ReplayScene {
+        let Some(Replayed {
+            of,
+            replay,
+            attempts,
+        }) = &self.replayed
+        else {
+            return ReplayScene::default();
+        };
+        let transitions = replay
+            .breakers
+            .iter()
+            .map(|it| it.transitions.len() as u64)
+            .sum();
+        let (_, problem) = config(request.breaker.as_deref());
+        let threshold = of.options.config.settings().fail;
+        let asked = request.edge.as_ref().filter(|_| of.edge.is_some());
+        let found = asked.is_none_or(|it| self.dataset().edge(Some(it)).is_some());
+        let no_edge = || {
+            let (from, to) = request.edge.clone().unwrap_or_default();
+            let instead = of.edge.as_ref().map_or("", |(_, to)| to);
+            format!("This file has no calls from {from} to {to}; the edge to {instead} is shown.")
+        };
+        ReplayScene {
+            edge: of.edge.clone(),
+            breaker: of.options.config.to_string(),
+            problem: problem.or_else(|| (!found).then(no_edge)),
+            shared: !replay.per_instance,
+            lanes: scene::lanes(replay, viewport),
+            calls: replay.rejected.len() as u64,
+            withheld: replay.withheld,
+            transitions,
+            failure_rate: scene::failure_rate(replay, viewport, request.plot[0]),
+            threshold: threshold.map(|rate| rate.as_ppm()),
+            attempts: attempts.clone(),
+        }
+    }
+
+    fn span_at(&self, point: &PointRequest) -> Option<SpanIdx> {
+        let dataset = self.dataset();
+        // Colours do not matter here, only what is hidden.
+        let look = look(dataset, &Style::default(), point.color_by, &point.hidden);
+        hit::span_at(
+            &dataset.table,
+            &look,
+            point.viewport,
+            point.plot,
+            point.at,
+            point.reach,
+        )
+    }
+
+    fn label(&self, span: SpanIdx, depth: u32) -> SpanLabel {
+        let table = &self.dataset().table;
+        let at = span.0 as usize;
+        let name = |index: u32| table.names.get(index).to_owned();
+        let rank = table.rank[at];
+        let served = (table.kind[at] == Kind::Client).then(|| late_ns(table, span));
+        SpanLabel {
+            span_id: table.span_id(span).to_owned(),
+            trace_id: table.trace_id(rank).to_owned(),
+            rank: rank.0,
+            service: table.service_name(table.service[at]).to_owned(),
+            operation: name(table.operation[at]),
+            kind: table.kind[at].as_str().to_owned(),
+            outcome: table.outcome[at].as_str().to_owned(),
+            instance: (table.instance[at] != NONE).then(|| name(table.instance[at])),
+            message: name(table.message[at]),
+            start: table.start[at],
+            duration: Some(table.duration[at]).filter(|&it| it != UNKNOWN_DURATION),
+            late_ns: served.filter(|&late| late > 0),
+            row: table.row[at],
+            depth,
+            orphan: table.parent(span) == Parent::Missing,
+            swatch: Swatch::Series(table.tier(table.service[at]) % 8),
+        }
+    }
+
+    /// The trace, parents before children, children by start.
+    fn detail(&self, rank: Rank) -> TraceDetail {
+        let table = &self.dataset().table;
+        let spans: Vec<SpanIdx> = table.trace(rank).map(|at| SpanIdx(at as u32)).collect();
+        let mut detail = TraceDetail {
+            trace_id: table.trace_id(rank).to_owned(),
+            rank: rank.0,
+            start: spans
+                .iter()
+                .map(|&it| table.start[it.0 as usize])
+                .min()
+                .unwrap_or(0),
+            end: spans.iter().map(|&it| table.end(it)).max().unwrap_or(0),
+            spans: Vec::with_capacity(spans.len()),
+        };
+        // Spans stand by start; pushed in reverse, the earliest comes off the stack first.
+        let top = |span: &&SpanIdx| !matches!(table.parent(**span), Parent::Span(_));
+        let mut stack: Vec<(SpanIdx, u32)> =
+            spans.iter().rev().filter(top).map(|&it| (it, 0)).collect();
+        while let Some((span, depth)) = stack.pop() {
+            detail.spans.push(self.label(span, depth));
+            let children = spans
+                .iter()
+                .rev()
+                .filter(|&&it| table.parent(it) == Parent::Span(span));
+            stack.extend(children.map(|&it| (it, depth + 1)));
+        }
+        detail
+    }
+}
+
+fn look(dataset: &Dataset, style: &Style, color_by: ColorBy, hidden: &[String]) -> Look {
+    Look::new(&dataset.table, style, color_by, hidden, dataset.opaque_from)
+}
+
+/// The settings, and why they are the defaults if the text cannot be used.
+fn config(text: Option<&str>) -> (Config, Option<String>) {
+    match text.map(str::parse) {
+        None => (Config::default(), None),
+        Some(Ok(config)) => (config, None),
+        Some(Err(error)) => (
+            Config::default(),
+            Some(halfopen::ConfigError::to_string(&error)),
+        ),
+    }
+}

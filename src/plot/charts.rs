@@ -1,0 +1,531 @@
+//! Axes, states and rates, drawn with plotters over any of its backends.
+//!
+//! Owns the layout within each card. Every function draws one card from a [`Scene`] alone: the page
+//! calls them with a canvas, the command line with a bitmap or an SVG, and both show the same. All
+//! lengths are CSS pixels times `scale`, rounded, so lines are crisp at any pixel ratio. Cost: a few
+//! hundred primitives, bounded by the width in pixels. Pinned by the golden pictures of
+//! `tests/plot.rs`.
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use crate::format;
+use crate::messages::{Band, BandState, Lane, Rgb, Scene, Style};
+use crate::plot::scale::Scale;
+use crate::view::{MILLI, Viewport};
+
+/// What drawing returns.
+pub type Drawn<DB> = Result<(), DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>>;
+
+/// The family of all texts.
+pub const FONT: &str = "sans-serif";
+
+/// Where the plot area lies in its card, in device pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlotArea {
+    /// From the card's left edge.
+    pub x: i32,
+    /// From its upper edge.
+    pub y: i32,
+    /// Width, at least 1.
+    pub width: u32,
+    /// Height, at least 1.
+    pub height: u32,
+}
+
+/// CSS pixels left of every plot, for labels; the same in all cards, so that times line up.
+const LEFT: f64 = 64.0;
+const RIGHT: f64 = 12.0;
+const TOP: f64 = 8.0;
+const BOTTOM: f64 = 26.0;
+const TEXT: f64 = 11.0;
+
+/// The plot area of a card of that many device pixels.
+pub fn plot_area(card: [u32; 2], scale: f64) -> PlotArea {
+    let [x, y, right, bottom] = [LEFT, TOP, RIGHT, BOTTOM].map(|css| (css * scale).round() as i32);
+    let size = |whole: u32, taken: i32| (whole as i32 - taken).max(1) as u32;
+    PlotArea {
+        x,
+        y,
+        width: size(card[0], x + right),
+        height: size(card[1], y + bottom),
+    }
+}
+
+/// Draws grid, axes and labels of the span plot, and the mark at the picked trace.
+pub fn draw_plot_axes<DB: DrawingBackend>(
+    area: &DrawingArea<DB, Shift>,
+    scene: &Scene,
+    style: &Style,
+    scale: f64,
+) -> Drawn<DB> {
+    let pen = Pen::new(area, style, scale);
+    let plot = plot_area(pen.size(), scale);
+    let on = Scale::new(scene.viewport, [plot.width, plot.height]);
+    let (left, right) = (plot.x, plot.x + plot.width as i32);
+    let (top, bottom) = (plot.y, plot.y + plot.height as i32);
+    pen.rect(
+        [0, 0],
+        [pen.size()[0] as i32, pen.size()[1] as i32],
+        style.plot,
+        1.0,
+    )?;
+    let ticks = time_ticks(scene.viewport, f64::from(plot.width) / scale);
+    for &time in &ticks.times {
+        let x = left + on.x(time).round() as i32;
+        pen.line([x, top], [x, bottom], style.grid)?;
+        let label = format::time_of_day(time, ticks.decimals);
+        pen.text(
+            &label,
+            [x, bottom + pen.px(7.0)],
+            (HPos::Center, VPos::Top),
+            style.ink_3,
+        )?;
+    }
+    for rank in rank_ticks(scene.viewport, f64::from(plot.height) / scale) {
+        let y = top + on.y(rank).round() as i32;
+        pen.line([left, y], [right, y], style.grid)?;
+        let label = format!("#{}", format::count(rank.into()));
+        pen.text(
+            &label,
+            [left - pen.px(8.0), y],
+            (HPos::Right, VPos::Center),
+            style.ink_3,
+        )?;
+    }
+    if let Some(rank) = scene.marked {
+        let y = top + (on.y(rank) + on.row_height() / 2.0).round() as i32;
+        if (top..bottom).contains(&y) {
+            let half = pen.px(4.0);
+            let tip = [left, y];
+            pen.triangle(
+                tip,
+                [left - 2 * half, y - half],
+                [left - 2 * half, y + half],
+                style.ink,
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// The height that [`draw_states`] wants, in CSS pixels.
+pub fn states_height(lanes: usize, expanded: bool) -> f64 {
+    let rows = if expanded {
+        lanes.max(1) as f64 * ROW
+    } else {
+        BAND
+    };
+    TOP + rows + RATE_GAP + RATE + TOP
+}
+
+/// One expanded lane, with its gap.
+const ROW: f64 = 18.0;
+/// All lanes together when they are not expanded.
+const BAND: f64 = 22.0;
+const RATE_GAP: f64 = 8.0;
+/// The failure rate's strip.
+const RATE: f64 = 32.0;
+
+/// Draws the replayed states, one band an instance, and the failure rate against its threshold.
+pub fn draw_states<DB: DrawingBackend>(
+    area: &DrawingArea<DB, Shift>,
+    scene: &Scene,
+    style: &Style,
+    scale: f64,
+    expanded: bool,
+) -> Drawn<DB> {
+    let pen = Pen::new(area, style, scale);
+    let [width, height] = pen.size().map(|it| it as i32);
+    pen.rect([0, 0], [width, height], style.plot, 1.0)?;
+    let plot = plot_area(pen.size(), scale);
+    let replay = &scene.replay;
+    let rows = if expanded {
+        replay.lanes.len().max(1) as f64 * ROW
+    } else {
+        BAND
+    };
+    let lane_height = rows / replay.lanes.len().max(1) as f64;
+    for (at, lane) in replay.lanes.iter().enumerate() {
+        let top = TOP + lane_height * at as f64;
+        let gap = if lane_height >= 4.0 { 1.0 } else { 0.0 };
+        let y = [
+            pen.px(top),
+            pen.px(top + lane_height - gap).max(pen.px(top) + 1),
+        ];
+        draw_lane(&pen, scene.viewport, plot, lane, y)?;
+        if expanded {
+            let name = lane.instance.as_deref().unwrap_or("all");
+            let middle = (y[0] + y[1]) / 2;
+            let label = ending(name, 9);
+            pen.text(
+                &label,
+                [plot.x - pen.px(8.0), middle],
+                (HPos::Right, VPos::Center),
+                style.ink_3,
+            )?;
+        }
+    }
+    if !expanded {
+        let middle = pen.px(TOP + BAND / 2.0);
+        pen.text(
+            "replayed",
+            [plot.x - pen.px(8.0), middle],
+            (HPos::Right, VPos::Center),
+            style.ink_3,
+        )?;
+    }
+    draw_failure_rate(&pen, scene, plot, TOP + rows + RATE_GAP)
+}
+
+/// Draws requests per second: sent, timed out, withheld, and what a dashboard would show.
+pub fn draw_rates<DB: DrawingBackend>(
+    area: &DrawingArea<DB, Shift>,
+    scene: &Scene,
+    style: &Style,
+    scale: f64,
+) -> Drawn<DB> {
+    const HEAD: f64 = 24.0;
+    const FOOT: f64 = 12.0;
+    let pen = Pen::new(area, style, scale);
+    let [width, height] = pen.size().map(|it| it as i32);
+    pen.rect([0, 0], [width, height], style.plot, 1.0)?;
+    let plot = plot_area(pen.size(), scale);
+    let rates = &scene.rates;
+    let on = Scale::new(scene.viewport, [plot.width, 1]);
+    let (top, bottom) = (pen.px(HEAD), height - pen.px(FOOT));
+    let seconds = rates.step as f64 / 1e9;
+    let highest = |bins: &[u32]| bins.iter().copied().max().unwrap_or(0);
+    let stacked = rates
+        .sent
+        .iter()
+        .zip(&rates.withheld)
+        .map(|(sent, withheld)| sent + withheld);
+    let most = stacked
+        .max()
+        .unwrap_or(0)
+        .max(highest(&rates.timed_out))
+        .max(highest(&rates.failed));
+    let most = f64::from(most.max(1));
+    let y = |count: f64| bottom - (count / most * f64::from(bottom - top)).round() as i32;
+    let title = "requests/s \u{2013} sent \u{b7} timed out \u{b7} withheld by the replayed breaker (grey) \
+                 \u{b7} the 1-minute average a dashboard shows (dashes)";
+    pen.text(
+        title,
+        [pen.px(10.0), pen.px(6.0)],
+        (HPos::Left, VPos::Top),
+        style.ink_3,
+    )?;
+    let x = |bin: usize| {
+        let time = rates
+            .from
+            .saturating_add(rates.step.saturating_mul(bin as i64));
+        plot.x + on.x(time).round().clamp(0.0, f64::from(plot.width)) as i32
+    };
+    for bin in 0..rates.sent.len() {
+        let (from, to) = (x(bin), x(bin + 1));
+        let to = if to - from > 3 {
+            to - pen.px(1.0).min(1)
+        } else {
+            to.max(from + 1)
+        };
+        if from >= plot.x + plot.width as i32 {
+            continue;
+        }
+        let (sent, withheld) = (f64::from(rates.sent[bin]), f64::from(rates.withheld[bin]));
+        if withheld > 0.0 {
+            pen.rect([from, y(sent + withheld)], [to, y(sent)], style.ink_3, 0.35)?;
+        }
+        if sent > 0.0 {
+            pen.rect(
+                [from, y(sent).min(bottom - 1)],
+                [to, bottom],
+                style.series[0],
+                0.6,
+            )?;
+        }
+        let narrow = (to - from) / 4;
+        let over = [
+            (rates.failed[bin], style.failed),
+            (rates.timed_out[bin], style.timed_out),
+        ];
+        for (count, color) in over.into_iter().filter(|(count, _)| *count > 0) {
+            let top = y(count.into()).min(bottom - 1);
+            pen.rect([from + narrow, top], [to - narrow, bottom], color, 0.95)?;
+        }
+    }
+    for (bin, &average) in rates.minute_average.iter().enumerate() {
+        // Every other few pixels, so that the line reads as dashes whatever the width of a bin.
+        let (from, to) = (x(bin), x(bin + 1));
+        let at = y(f64::from(average) * seconds);
+        pen.dashes([from, to], at, style.ink)?;
+    }
+    let label = format!("{}/s", format::count((most / seconds).round() as u64));
+    let right = plot.x - pen.px(8.0);
+    pen.text(
+        &label,
+        [right, top],
+        (HPos::Right, VPos::Center),
+        style.ink_3,
+    )?;
+    pen.text(
+        "0",
+        [right, bottom],
+        (HPos::Right, VPos::Center),
+        style.ink_3,
+    )
+}
+
+/// The name that a state band carries.
+pub fn state_name(state: BandState) -> &'static str {
+    match state {
+        BandState::Closed => "closed",
+        BandState::Open => "open",
+        BandState::HalfOpen => "half-open",
+        BandState::Ramping => "ramping",
+    }
+}
+
+/// The colour of a state.
+pub fn state_color(state: BandState, style: &Style) -> Rgb {
+    match state {
+        BandState::Closed => style.closed,
+        BandState::Open => style.open,
+        BandState::HalfOpen => style.half_open,
+        BandState::Ramping => style.ramping,
+    }
+}
+
+fn draw_lane<DB: DrawingBackend>(
+    pen: &Pen<'_, DB>,
+    viewport: Viewport,
+    plot: PlotArea,
+    lane: &Lane,
+    y: [i32; 2],
+) -> Drawn<DB> {
+    let on = Scale::new(viewport, [plot.width, 1]);
+    let x = |time: i64| plot.x + on.x(time).round().clamp(0.0, f64::from(plot.width)) as i32;
+    // Short states are painted last and at least two pixels wide: a probe phase must be seen.
+    let mut bands: Vec<&Band> = lane.bands.iter().collect();
+    bands.sort_by_key(|band| std::cmp::Reverse(band.to - band.from));
+    for band in bands {
+        let (from, to) = (x(band.from), x(band.to));
+        let narrowest = pen.px(2.0).max(1);
+        let end = to.max(from + narrowest);
+        pen.rect(
+            [from, y[0]],
+            [end, y[1]],
+            state_color(band.state, pen.style),
+            0.88,
+        )?;
+        if end - from >= pen.px(64.0) && y[1] - y[0] >= pen.px(13.0) {
+            let at = [from + pen.px(8.0), (y[0] + y[1]) / 2];
+            pen.text(
+                state_name(band.state),
+                at,
+                (HPos::Left, VPos::Center),
+                pen.style.plot,
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn draw_failure_rate<DB: DrawingBackend>(
+    pen: &Pen<'_, DB>,
+    scene: &Scene,
+    plot: PlotArea,
+    top: f64,
+) -> Drawn<DB> {
+    const WHOLE: f64 = 1e6;
+    let style = pen.style;
+    let (top, bottom) = (pen.px(top), pen.px(top + RATE));
+    let on = Scale::new(scene.viewport, [plot.width, 1]);
+    let y = |rate: u32| bottom - (f64::from(rate) / WHOLE * f64::from(bottom - top)).round() as i32;
+    let right = plot.x + plot.width as i32;
+    let middle = (top + bottom) / 2;
+    pen.text(
+        "fail rate",
+        [plot.x - pen.px(8.0), middle],
+        (HPos::Right, VPos::Center),
+        style.ink_3,
+    )?;
+    if let Some(threshold) = scene.replay.threshold {
+        pen.dashes([plot.x, right], y(threshold), style.open)?;
+        let label = format!("{} %", f64::from(threshold) / 1e4);
+        pen.text(
+            &label,
+            [right, y(threshold) - pen.px(2.0)],
+            (HPos::Right, VPos::Bottom),
+            style.ink_3,
+        )?;
+    }
+    // A step line: the rate stays until the next call that is counted.
+    let mut last: Option<[i32; 2]> = None;
+    for &(time, rate) in &scene.replay.failure_rate {
+        let x = plot.x + on.x(time).round().clamp(0.0, f64::from(plot.width)) as i32;
+        let point = rate.map(|rate| [x, y(rate)]);
+        if let (Some(from), Some(to)) = (last, point) {
+            pen.line(from, [to[0], from[1]], style.ink_2)?;
+            pen.line([to[0], from[1]], to, style.ink_2)?;
+        }
+        last = point;
+    }
+    Ok(())
+}
+
+/// The times that get a label.
+struct TimeTicks {
+    times: Vec<i64>,
+    decimals: u32,
+}
+
+/// Round times about 110 CSS pixels apart.
+fn time_ticks(viewport: Viewport, width: f64) -> TimeTicks {
+    const APART: f64 = 110.0;
+    const SECOND: i64 = 1_000_000_000;
+    let span = viewport.t1.saturating_sub(viewport.t0);
+    let least = (span as f64 / (width / APART).max(1.0)) as i64;
+    let step = if least < SECOND {
+        round_decimal(least)
+    } else {
+        let whole = [
+            1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200,
+        ];
+        let enough = whole
+            .into_iter()
+            .map(|it| it * SECOND)
+            .find(|&step| step >= least);
+        enough.unwrap_or(86_400 * SECOND * (least / (86_400 * SECOND) + 1))
+    };
+    let decimals = (0..=9)
+        .find(|&it| step % 10i64.pow(9 - it) == 0)
+        .unwrap_or(9);
+    let first = viewport
+        .t0
+        .div_euclid(step)
+        .saturating_add(1)
+        .saturating_mul(step);
+    let times = (0..).map_while(|n| first.checked_add(step.checked_mul(n)?));
+    TimeTicks {
+        times: times
+            .take_while(|&time| time < viewport.t1)
+            .take(100)
+            .collect(),
+        decimals,
+    }
+}
+
+/// Round ranks about 80 CSS pixels apart.
+fn rank_ticks(viewport: Viewport, height: f64) -> Vec<u32> {
+    const APART: f64 = 80.0;
+    let span = viewport.y1.saturating_sub(viewport.y0);
+    let least = (span as f64 / (height / APART).max(1.0)) as i64;
+    let step = round_decimal(least.max(MILLI)).max(MILLI);
+    let first = viewport.y0.max(0).div_euclid(step).saturating_mul(step);
+    let places = (0..100).map(|n| first.saturating_add(step * n));
+    let shown = places.filter(|place| (viewport.y0..viewport.y1).contains(place));
+    shown
+        .filter_map(|place| u32::try_from(place / MILLI).ok())
+        .collect()
+}
+
+/// The smallest of 1, 2 and 5 times a power of ten that is at least `value`.
+fn round_decimal(value: i64) -> i64 {
+    let mut unit = 1i64;
+    loop {
+        for times in [1, 2, 5] {
+            match unit.checked_mul(times) {
+                Some(step) if step >= value => return step,
+                Some(_) => {}
+                None => return i64::MAX,
+            }
+        }
+        let Some(next) = unit.checked_mul(10) else {
+            return i64::MAX;
+        };
+        unit = next;
+    }
+}
+
+/// The last characters of a name, since pods differ at the end.
+fn ending(name: &str, longest: usize) -> String {
+    let n = name.chars().count();
+    if n <= longest {
+        return name.to_owned();
+    }
+    let tail: String = name.chars().skip(n + 1 - longest).collect();
+    format!("\u{2026}{tail}")
+}
+
+/// Plain strokes in device pixels.
+struct Pen<'a, DB: DrawingBackend> {
+    area: &'a DrawingArea<DB, Shift>,
+    style: &'a Style,
+    scale: f64,
+}
+
+impl<'a, DB: DrawingBackend> Pen<'a, DB> {
+    fn new(area: &'a DrawingArea<DB, Shift>, style: &'a Style, scale: f64) -> Pen<'a, DB> {
+        Pen { area, style, scale }
+    }
+
+    fn size(&self) -> [u32; 2] {
+        self.area.dim_in_pixel().into()
+    }
+
+    /// CSS pixels as device pixels.
+    fn px(&self, css: f64) -> i32 {
+        (css * self.scale).round() as i32
+    }
+
+    fn rect(&self, from: [i32; 2], to: [i32; 2], color: Rgb, alpha: f64) -> Drawn<DB> {
+        // The element includes its last pixel on some backends and not on others; a rectangle
+        // without a pixel draws nothing on the canvas.
+        let corners = [
+            (from[0], from[1]),
+            (to[0].max(from[0] + 1), to[1].max(from[1] + 1)),
+        ];
+        self.area
+            .draw(&Rectangle::new(corners, solid(color).mix(alpha).filled()))
+    }
+
+    fn line(&self, from: [i32; 2], to: [i32; 2], color: Rgb) -> Drawn<DB> {
+        let width = self.px(1.0).max(1) as u32;
+        let points = vec![(from[0], from[1]), (to[0], to[1])];
+        self.area
+            .draw(&PathElement::new(points, solid(color).stroke_width(width)))
+    }
+
+    /// A horizontal dashed line. The dashes hang on the area's left edge.
+    fn dashes(&self, x: [i32; 2], y: i32, color: Rgb) -> Drawn<DB> {
+        let period = self.px(7.0).max(2);
+        let dash = self.px(4.0).max(1);
+        let mut from = x[0].div_euclid(period) * period;
+        while from < x[1] {
+            let (start, end) = (from.max(x[0]), (from + dash).min(x[1]));
+            if start < end {
+                self.line([start, y], [end, y], color)?;
+            }
+            from += period;
+        }
+        Ok(())
+    }
+
+    fn triangle(&self, a: [i32; 2], b: [i32; 2], c: [i32; 2], color: Rgb) -> Drawn<DB> {
+        let corners = [a, b, c].map(|[x, y]| (x, y)).to_vec();
+        self.area.draw(&Polygon::new(corners, solid(color)))
+    }
+
+    fn text(&self, text: &str, at: [i32; 2], anchor: (HPos, VPos), color: Rgb) -> Drawn<DB> {
+        let font = (FONT, TEXT * self.scale).into_font();
+        let (color, anchor) = (solid(color), Pos::new(anchor.0, anchor.1));
+        let style = TextStyle::from(font).color(&color).pos(anchor);
+        self.area.draw(&Text::new(text, (at[0], at[1]), style))
+    }
+}
+
+fn solid([r, g, b]: Rgb) -> RGBColor {
+    RGBColor(r, g, b)
+}

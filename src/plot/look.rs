@@ -1,0 +1,190 @@
+//! How spans look: the colour and the layer of each service, what is hidden, and the legend.
+//!
+//! Owns the choice of colours. Services next to each other in the call chain differ: they take the
+//! series in the order of tier, then of name. Invariant: the key of a legend entry hides exactly the
+//! spans that have its colour. Pinned by `tests/plot.rs`.
+
+use crate::messages::{LegendEntry, Rgb, Style, Swatch};
+use crate::outcome::Outcome;
+use crate::spans::{ServiceIdx, SpanTable};
+use crate::view::ColorBy;
+
+const FAILED: &str = "failed";
+const TIMED_OUT: &str = "timed_out";
+
+/// What a span is painted with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Paint {
+    /// Its colour.
+    pub color: Rgb,
+    /// Painted in this order; failures and timeouts come after every tier.
+    pub layer: u8,
+}
+
+/// The layer of failures; timeouts have the next, tiers are below.
+pub const FAILED_LAYER: u8 = 33;
+
+/// The layer of timeouts, on top of all.
+pub const TIMED_OUT_LAYER: u8 = 34;
+
+/// The look of a table in one style.
+pub struct Look {
+    series: Vec<Option<Paint>>,
+    failed: Option<Paint>,
+    timed_out: Option<Paint>,
+    /// The duration from which on a span is opaque, nanoseconds.
+    pub opaque_from: u64,
+}
+
+impl Look {
+    /// Works the look out. O(services + spans).
+    pub fn new(
+        table: &SpanTable,
+        style: &Style,
+        color_by: ColorBy,
+        hidden: &[String],
+        opaque_from: u64,
+    ) -> Look {
+        let shown = |key: &str| !hidden.iter().any(|it| it == key);
+        let numbers = series_numbers(table, color_by);
+        let paint = |(service, name): (ServiceIdx, &str)| {
+            let tier = table.tier(service);
+            shown(&key(color_by, tier, name)).then(|| Paint {
+                color: style.series[numbers[service.0 as usize] as usize],
+                layer: tier.min(FAILED_LAYER - 1),
+            })
+        };
+        let failure =
+            |key: &str, color: Rgb, layer: u8| shown(key).then_some(Paint { color, layer });
+        Look {
+            series: table.services().map(paint).collect(),
+            failed: failure(FAILED, style.failed, FAILED_LAYER),
+            timed_out: failure(TIMED_OUT, style.timed_out, TIMED_OUT_LAYER),
+            opaque_from: opaque_from.max(1),
+        }
+    }
+
+    /// How the span is painted; `None` when it is hidden.
+    pub fn paint(&self, service: ServiceIdx, outcome: Outcome) -> Option<Paint> {
+        match outcome {
+            Outcome::Success => self.series[service.0 as usize],
+            Outcome::Failure | Outcome::Rejected => self.failed,
+            Outcome::TimedOut => self.timed_out,
+        }
+    }
+
+    /// A span's opacity: its duration against `opaque_from`, from a quarter up. Failures are always
+    /// seen, however short.
+    pub fn alpha(&self, duration: u64, outcome: Outcome) -> u8 {
+        const FAINTEST: u64 = 64;
+        if outcome != Outcome::Success {
+            return 242;
+        }
+        let share = duration.min(self.opaque_from);
+        let scaled = u128::from(255 - FAINTEST) * u128::from(share) / u128::from(self.opaque_from);
+        (FAINTEST + scaled as u64) as u8
+    }
+}
+
+/// The duration from which on spans are opaque: the 99.9th percentile of what is known, so that a
+/// single stuck span does not make all others pale. O(spans).
+pub fn opaque_from(table: &SpanTable) -> u64 {
+    let known = table.duration.iter().copied();
+    let mut known: Vec<u64> = known
+        .filter(|&it| it != crate::rows::UNKNOWN_DURATION)
+        .collect();
+    if known.is_empty() {
+        return 1;
+    }
+    let at = (known.len() - 1) * 999 / 1000;
+    *known.select_nth_unstable(at).1
+}
+
+/// The legend of a table: tiers or services, then failures and timeouts where there are any.
+pub fn legend(table: &SpanTable, color_by: ColorBy) -> Vec<LegendEntry> {
+    let numbers = series_numbers(table, color_by);
+    let swatch = |service: ServiceIdx| Swatch::Series(numbers[service.0 as usize]);
+    let mut services: Vec<(ServiceIdx, &str)> = table.services().collect();
+    services.sort_by_key(|&(service, _)| table.tier(service));
+    let mut entries = match color_by {
+        ColorBy::Tier => services
+            .chunk_by(|(a, _), (b, _)| table.tier(*a) == table.tier(*b))
+            .map(|tier| {
+                let names: Vec<&str> = tier.iter().map(|&(_, name)| name).collect();
+                let depth = table.tier(tier[0].0);
+                LegendEntry {
+                    key: key(color_by, depth, ""),
+                    label: tier_label(depth, &names),
+                    title: format!("Tier {depth}: {}", names.join(", ")),
+                    color: swatch(tier[0].0),
+                }
+            })
+            .collect::<Vec<_>>(),
+        ColorBy::Service => services
+            .iter()
+            .map(|&(service, name)| LegendEntry {
+                key: key(color_by, 0, name),
+                label: name.to_owned(),
+                title: format!("Service {name}, tier {}", table.tier(service)),
+                color: swatch(service),
+            })
+            .collect(),
+    };
+    let has = |outcomes: &[Outcome]| table.outcome.iter().any(|it| outcomes.contains(it));
+    let mut add = |key: &str, label: &str, title: &str, color: Swatch| {
+        let (key, label, title) = (key.to_owned(), label.to_owned(), title.to_owned());
+        entries.push(LegendEntry {
+            key,
+            label,
+            title,
+            color,
+        });
+    };
+    if has(&[Outcome::Failure, Outcome::Rejected]) {
+        let title = "Spans that failed for another reason than a timeout, or were rejected";
+        add(FAILED, "failed", title, Swatch::Failed);
+    }
+    if has(&[Outcome::TimedOut]) {
+        add(
+            TIMED_OUT,
+            "timed out",
+            "Spans whose time was up",
+            Swatch::TimedOut,
+        );
+    }
+    entries
+}
+
+fn key(color_by: ColorBy, tier: u8, name: &str) -> String {
+    match color_by {
+        ColorBy::Tier => format!("tier:{tier}"),
+        ColorBy::Service => format!("service:{name}"),
+    }
+}
+
+fn tier_label(depth: u8, names: &[&str]) -> String {
+    match names {
+        [name] => (*name).to_owned(),
+        [first, second] => format!("{first}, {second}"),
+        [first, rest @ ..] => format!("{first} and {} more", rest.len()),
+        [] => format!("tier {depth}"),
+    }
+}
+
+/// The number of the series that each service is painted with.
+fn series_numbers(table: &SpanTable, color_by: ColorBy) -> Vec<u8> {
+    let mut services: Vec<ServiceIdx> = table.services().map(|(service, _)| service).collect();
+    services.sort_by_key(|&service| (table.tier(service), service));
+    let mut numbers = vec![0; services.len()];
+    for (place, service) in services.into_iter().enumerate() {
+        let series = match color_by {
+            ColorBy::Tier => table.tier(service) as usize,
+            ColorBy::Service => place,
+        };
+        numbers[service.0 as usize] = (series % SERIES) as u8;
+    }
+    numbers
+}
+
+/// Colours in [`Style::series`].
+const SERIES: usize = 8;

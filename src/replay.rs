@@ -1,0 +1,214 @@
+//! Replay: the `halfopen` breaker run over the calls of one edge.
+//!
+//! Owns the order of events: by time, at one time settles before acquires, then by start, trace id
+//! and span id; a call acquires at its start and settles at its end, never before its own acquire.
+//! Invariant: the machine is the one that services run; nothing here decides a state. One pass over
+//! the calls, O(1) each. Pinned by `tests/replay.rs`, which compares with what real breakers did,
+//! to the nanosecond.
+
+use halfopen::{Config, Machine, Outcome, Permit, State, Transition};
+
+use crate::calls::{CallOutcome, Calls};
+
+/// How to replay.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// The settings of each breaker.
+    pub config: Config,
+    /// One breaker for all instances, also where the file tells them apart.
+    pub shared: bool,
+}
+
+/// What the breakers did.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    /// One an instance, in the order of `Calls::instances`; a single one when shared.
+    pub breakers: Vec<Breaker>,
+    /// Whether there was one breaker an instance.
+    pub per_instance: bool,
+    /// From the first call's start to the last call's end.
+    pub from: i64,
+    /// See `from`.
+    pub to: i64,
+    /// For each call, whether its breaker rejected it.
+    pub rejected: Vec<bool>,
+    /// How many calls were rejected.
+    pub withheld: u64,
+    /// Calls that were admitted and of which the file does not tell the outcome.
+    pub outcome_unknown: u64,
+    /// The failure rate after each call that was counted.
+    pub rates: Vec<RateSample>,
+}
+
+/// One breaker and its timeline.
+#[derive(Clone, Debug)]
+pub struct Breaker {
+    /// Whose it is; `None` for a shared one.
+    pub instance: Option<String>,
+    /// Its transitions in order; it begins closed.
+    pub transitions: Vec<Transition>,
+}
+
+/// The failure rate of a breaker's window at one time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateSample {
+    /// Nanoseconds since 1970.
+    pub at: i64,
+    /// Index into `Replay::breakers`.
+    pub breaker: u32,
+    /// Millionths; `None` below the minimum of calls.
+    pub rate: Option<u32>,
+}
+
+/// Runs the breakers over the calls. O(calls) time; one permit a call in flight.
+pub fn replay(calls: &Calls, options: &Options) -> Replay {
+    let per_instance = !options.shared && calls.instances.iter().any(Option::is_some);
+    let mut run = Run::new(calls, options, per_instance);
+    let mut ends = calls.by_end.iter().map(|&at| at as usize).peekable();
+    for at in 0..calls.len() {
+        let now = calls.start[at];
+        // A call of no duration settles in its acquire's place, which comes after this.
+        let due = |&next: &usize| {
+            calls.end[next] <= now && calls.start[next] < calls.end[next] || calls.end[next] < now
+        };
+        while let Some(ended) = ends.next_if(due) {
+            run.settle(ended);
+        }
+        run.acquire(at);
+        if calls.end[at] <= calls.start[at] {
+            run.settle(at);
+        }
+    }
+    ends.for_each(|ended| run.settle(ended));
+    run.finish(calls, per_instance)
+}
+
+/// The states of a breaker from `from` to `to`, without gaps.
+pub fn bands(breaker: &Breaker, from: i64, to: i64) -> Vec<(i64, i64, State)> {
+    let mut bands = Vec::with_capacity(breaker.transitions.len() + 1);
+    let (mut since, mut state) = (from, State::Closed);
+    for transition in &breaker.transitions {
+        bands.push((since, transition.at, state));
+        (since, state) = (transition.at, transition.to);
+    }
+    bands.push((since, to.max(since), state));
+    bands
+}
+
+struct Run<'a> {
+    calls: &'a Calls,
+    machines: Vec<Machine>,
+    transitions: Vec<Vec<Transition>>,
+    permits: Vec<Option<Permit>>,
+    rejected: Vec<bool>,
+    rates: Vec<RateSample>,
+    withheld: u64,
+    outcome_unknown: u64,
+}
+
+impl<'a> Run<'a> {
+    fn new(calls: &'a Calls, options: &Options, per_instance: bool) -> Run<'a> {
+        let machine = |name: &Option<String>| match name {
+            Some(name) => Machine::for_instance(options.config.clone(), name),
+            None => Machine::new(options.config.clone()),
+        };
+        let machines: Vec<Machine> = if per_instance {
+            calls.instances.iter().map(machine).collect()
+        } else {
+            vec![Machine::new(options.config.clone())]
+        };
+        Run {
+            calls,
+            transitions: vec![Vec::new(); machines.len()],
+            machines,
+            permits: (0..calls.len()).map(|_| None).collect(),
+            rejected: vec![false; calls.len()],
+            rates: Vec::with_capacity(calls.len()),
+            withheld: 0,
+            outcome_unknown: 0,
+        }
+    }
+
+    fn breaker(&self, at: usize) -> usize {
+        if self.machines.len() == 1 {
+            0
+        } else {
+            self.calls.instance[at] as usize
+        }
+    }
+
+    fn acquire(&mut self, at: usize) {
+        let breaker = self.breaker(at);
+        match self.machines[breaker].acquire(self.calls.start[at]) {
+            Ok(permit) => self.permits[at] = Some(permit),
+            Err(_) => {
+                self.rejected[at] = true;
+                self.withheld += 1;
+            }
+        }
+        self.keep_transitions(breaker);
+    }
+
+    fn settle(&mut self, at: usize) {
+        let Some(permit) = self.permits[at].take() else {
+            return;
+        };
+        let breaker = self.breaker(at);
+        let (start, end) = (self.calls.start[at], self.calls.end[at]);
+        let duration = end.saturating_sub(start).max(0) as u64;
+        let machine = &mut self.machines[breaker];
+        let outcome = match self.calls.outcome[at] {
+            CallOutcome::Success => Outcome::Success,
+            CallOutcome::Failure | CallOutcome::TimedOut => Outcome::Failure,
+            CallOutcome::Unknown => {
+                machine.cancel(end, permit);
+                self.outcome_unknown += 1;
+                return self.keep_transitions(breaker);
+            }
+        };
+        machine.settle(end, permit, outcome, duration);
+        self.rates.push(RateSample {
+            at: end,
+            breaker: breaker as u32,
+            rate: machine.snapshot().failure_rate,
+        });
+        self.keep_transitions(breaker);
+    }
+
+    fn keep_transitions(&mut self, breaker: usize) {
+        let machine = &mut self.machines[breaker];
+        if machine.has_transitions() {
+            self.transitions[breaker].extend(machine.drain_transitions());
+        }
+    }
+
+    fn finish(mut self, calls: &Calls, per_instance: bool) -> Replay {
+        let from = calls.start.first().copied().unwrap_or(0);
+        let to = calls.end.iter().copied().max().unwrap_or(from);
+        for breaker in 0..self.machines.len() {
+            // What fell due before the end of the file happened, though nobody called to notice.
+            self.machines[breaker].advance(to);
+            self.keep_transitions(breaker);
+        }
+        let instance = |at: usize| {
+            let name = calls.instances.get(at).filter(|_| per_instance);
+            name.cloned().flatten()
+        };
+        let breakers = self.transitions.into_iter().enumerate();
+        Replay {
+            breakers: breakers
+                .map(|(at, transitions)| Breaker {
+                    instance: instance(at),
+                    transitions,
+                })
+                .collect(),
+            per_instance,
+            from,
+            to,
+            rejected: self.rejected,
+            withheld: self.withheld,
+            outcome_unknown: self.outcome_unknown,
+            rates: self.rates,
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The scene: what a picture shows beside the pixels of the spans, cut to one viewport.
+//!
+//! Owns the reduction of timelines and calls to what a screen can hold: at most two points and one
+//! bin a few pixels, so that the page's work is bounded by pixels. Invariant: a state band shorter
+//! than a pixel is still in the scene. Cost: O(calls + transitions). Pinned by `tests/engine.rs`.
+
+use crate::calls::{CallOutcome, Calls};
+use crate::messages::{Band, BandState, Lane, RatesScene};
+use crate::plot::scale::Scale;
+use crate::replay::{RateSample, Replay, bands};
+use crate::spans::{SpanIdx, SpanTable};
+use crate::view::Viewport;
+
+/// The states of each breaker within the viewport.
+pub fn lanes(replay: &Replay, viewport: Viewport) -> Vec<Lane> {
+    let cut = |(from, to, state): (i64, i64, halfopen::State)| {
+        let (from, to) = (from.max(viewport.t0), to.min(viewport.t1));
+        (from <= to).then_some(Band {
+            from,
+            to,
+            state: band_state(state),
+        })
+    };
+    let lane = |breaker: &crate::replay::Breaker| Lane {
+        instance: breaker.instance.clone(),
+        bands: bands(breaker, replay.from, replay.to)
+            .into_iter()
+            .filter_map(cut)
+            .collect(),
+    };
+    replay.breakers.iter().map(lane).collect()
+}
+
+fn band_state(state: halfopen::State) -> BandState {
+    match state {
+        halfopen::State::Open | halfopen::State::ForcedOpen => BandState::Open,
+        halfopen::State::HalfOpen => BandState::HalfOpen,
+        halfopen::State::Ramping => BandState::Ramping,
+        _ => BandState::Closed,
+    }
+}
+
+/// How many spans the viewport shows, in whole or in part. O(spans of the visible ranks).
+pub fn n_spans(table: &SpanTable, viewport: Viewport) -> u64 {
+    let ranks = Scale::new(viewport, [1, 1]).ranks();
+    let shown =
+        |&at: &usize| table.start[at] < viewport.t1 && table.end(SpanIdx(at as u32)) >= viewport.t0;
+    table.band(ranks).filter(shown).count() as u64
+}
+
+/// The failure rate within the viewport: of all breakers the highest, and for each pixel column its
+/// peak and its last value.
+pub fn failure_rate(replay: &Replay, viewport: Viewport, width: u32) -> Vec<(i64, Option<u32>)> {
+    let scale = Scale::new(viewport, [width.max(1), 1]);
+    let mut of_breaker: Vec<Option<u32>> = vec![None; replay.breakers.len()];
+    let mut points = Vec::new();
+    let mut column: Option<Column> = None;
+    for &RateSample { at, breaker, rate } in &replay.rates {
+        if at >= viewport.t1 {
+            break;
+        }
+        of_breaker[breaker as usize] = rate;
+        let point = (
+            at.max(viewport.t0),
+            of_breaker.iter().copied().max().flatten(),
+        );
+        let x = scale.x(point.0).floor() as i64;
+        match &mut column {
+            Some(it) if it.x == x => it.add(point),
+            _ => {
+                column
+                    .replace(Column {
+                        x,
+                        peak: point,
+                        last: point,
+                    })
+                    .map(|it| it.finish(&mut points));
+            }
+        }
+    }
+    column.map(|it| it.finish(&mut points));
+    points
+}
+
+/// The samples of one pixel column.
+struct Column {
+    x: i64,
+    peak: (i64, Option<u32>),
+    last: (i64, Option<u32>),
+}
+
+impl Column {
+    fn add(&mut self, point: (i64, Option<u32>)) {
+        if point.1 > self.peak.1 {
+            self.peak = point;
+        }
+        self.last = point;
+    }
+
+    fn finish(self, points: &mut Vec<(i64, Option<u32>)>) {
+        points.push(self.peak);
+        if self.last != self.peak {
+            points.push(self.last);
+        }
+    }
+}
+
+/// Requests over time in bins of a few pixels: 100 ms or a round number of seconds and minutes.
+pub fn rates(calls: &Calls, replay: &Replay, viewport: Viewport, width: u32) -> RatesScene {
+    const PIXELS_A_BIN: u32 = 3;
+    const MINUTE: i64 = 60_000_000_000;
+    let bins_wanted = i64::from((width / PIXELS_A_BIN).max(1));
+    let span = viewport.t1.saturating_sub(viewport.t0);
+    let step = round_step(span / bins_wanted);
+    let from = viewport.t0.div_euclid(step).saturating_mul(step);
+    let n = (viewport.t1.saturating_sub(from) / step + 1) as usize;
+    let mut scene = RatesScene {
+        from,
+        step,
+        sent: vec![0; n],
+        timed_out: vec![0; n],
+        failed: vec![0; n],
+        withheld: vec![0; n],
+        minute_average: Vec::new(),
+    };
+    let bin = |at: i64| usize::try_from(at.saturating_sub(from).div_euclid(step)).ok();
+    let count = |bins: &mut Vec<u32>, at: i64| {
+        if let Some(bin) = bin(at).and_then(|at| bins.get_mut(at)) {
+            *bin += 1;
+        }
+    };
+    let mut by_minute = rustc_hash::FxHashMap::<i64, u32>::default();
+    for at in 0..calls.len() {
+        *by_minute
+            .entry(calls.start[at].div_euclid(MINUTE))
+            .or_default() += 1;
+        let withheld = replay.rejected.get(at).copied().unwrap_or(false);
+        count(
+            if withheld {
+                &mut scene.withheld
+            } else {
+                &mut scene.sent
+            },
+            calls.start[at],
+        );
+        match calls.outcome[at] {
+            CallOutcome::TimedOut if !withheld => count(&mut scene.timed_out, calls.end[at]),
+            CallOutcome::Failure if !withheld => count(&mut scene.failed, calls.end[at]),
+            _ => {}
+        }
+    }
+    let average = |at: usize| {
+        let minute = (from + step * at as i64).div_euclid(MINUTE);
+        by_minute.get(&minute).copied().unwrap_or(0) as f32 / 60.0
+    };
+    scene.minute_average = (0..n).map(average).collect();
+    scene
+}
+
+/// The shortest round step that is at least `nanos` long.
+fn round_step(nanos: i64) -> i64 {
+    const MS: i64 = 1_000_000;
+    const SECOND: i64 = 1_000 * MS;
+    const STEPS: &[i64] = &[
+        MS / 10,
+        MS / 5,
+        MS / 2,
+        MS,
+        2 * MS,
+        5 * MS,
+        10 * MS,
+        20 * MS,
+        50 * MS,
+        100 * MS,
+        200 * MS,
+        500 * MS,
+        SECOND,
+        2 * SECOND,
+        5 * SECOND,
+        10 * SECOND,
+        30 * SECOND,
+        60 * SECOND,
+        300 * SECOND,
+        600 * SECOND,
+        1_800 * SECOND,
+        3_600 * SECOND,
+        86_400 * SECOND,
+    ];
+    let enough = STEPS.iter().copied().find(|&step| step >= nanos);
+    // Beyond days, whatever it takes.
+    enough.unwrap_or(nanos).max(1)
+}

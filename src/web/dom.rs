@@ -1,0 +1,158 @@
+//! Short words for what the page does with the document all the time.
+//!
+//! Invariant: text from a file only ever becomes text, never markup. A missing element is a mistake
+//! in `index.html` and stops the page; the browser tests would see it.
+
+use wasm_bindgen::convert::FromWasmAbi;
+use wasm_bindgen::prelude::*;
+use web_sys::{
+    AddEventListenerOptions, Document, Element, Event, EventTarget, HtmlElement, HtmlInputElement,
+    HtmlSelectElement, Node, Window,
+};
+
+/// The document and its window.
+#[derive(Clone)]
+pub struct Dom {
+    pub window: Window,
+    pub document: Document,
+}
+
+impl Dom {
+    pub fn new(window: Window) -> Result<Dom, JsValue> {
+        let document = window.document().ok_or("the window has no document")?;
+        Ok(Dom { window, document })
+    }
+
+    /// The element of that id in `index.html`.
+    pub fn get<T: JsCast>(&self, id: &str) -> T {
+        let element = self.document.get_element_by_id(id);
+        match element.and_then(|it| it.dyn_into().ok()) {
+            Some(element) => element,
+            None => panic!("index.html has no #{id} of that type"),
+        }
+    }
+
+    /// The element of that id.
+    pub fn html(&self, id: &str) -> HtmlElement {
+        self.get(id)
+    }
+
+    pub fn input(&self, id: &str) -> HtmlInputElement {
+        self.get(id)
+    }
+
+    pub fn select(&self, id: &str) -> HtmlSelectElement {
+        self.get(id)
+    }
+
+    pub fn root(&self) -> Element {
+        match self.document.document_element() {
+            Some(root) => root,
+            None => panic!("a document has a root"),
+        }
+    }
+
+    pub fn text(&self, id: &str, text: &str) {
+        let element = self.html(id);
+        // A text that is set again would end a person's selection of it.
+        if element.text_content().as_deref() != Some(text) {
+            element.set_text_content(Some(text));
+        }
+    }
+
+    pub fn show(&self, id: &str, shown: bool) {
+        self.html(id).set_hidden(!shown);
+    }
+
+    /// A new element with a class and a text.
+    pub fn new_element(&self, tag: &str, class: &str, text: &str) -> HtmlElement {
+        let element = self.document.create_element(tag).and_then(|it| Ok(it.dyn_into()?));
+        let element: HtmlElement = match element {
+            Ok(element) => element,
+            Err(_) => panic!("no element <{tag}>"),
+        };
+        if !class.is_empty() {
+            element.set_class_name(class);
+        }
+        if !text.is_empty() {
+            element.set_text_content(Some(text));
+        }
+        element
+    }
+
+    /// Device pixels of a CSS pixel.
+    pub fn scale(&self) -> f64 {
+        let scale = self.window.device_pixel_ratio();
+        if scale > 0.0 { scale } else { 1.0 }
+    }
+
+    /// Milliseconds since the page was opened.
+    pub fn now(&self) -> f64 {
+        self.window.performance().map_or(0.0, |it| it.now())
+    }
+
+    pub fn on<E: FromWasmAbi + 'static>(&self, id: &str, event: &str, run: impl FnMut(E) + 'static) {
+        on(&self.html(id), event, run);
+    }
+
+    /// Runs something once, after that many milliseconds.
+    pub fn later(&self, ms: i32, run: impl FnOnce() + 'static) {
+        let run = Closure::once_into_js(run);
+        let timer = self.window.set_timeout_with_callback_and_timeout_and_arguments_0(run.unchecked_ref(), ms);
+        debug_assert!(timer.is_ok());
+    }
+}
+
+/// Listens for as long as the page lives.
+pub fn on<E: FromWasmAbi + 'static>(target: &EventTarget, event: &str, run: impl FnMut(E) + 'static) {
+    let closure = Closure::<dyn FnMut(E)>::new(run);
+    let options = AddEventListenerOptions::new();
+    options.set_passive(false);
+    let added = target.add_event_listener_with_callback_and_add_event_listener_options(
+        event,
+        closure.as_ref().unchecked_ref(),
+        &options,
+    );
+    debug_assert!(added.is_ok());
+    closure.forget();
+}
+
+/// Adds children in order.
+pub fn fill(parent: &Element, children: &[&Node]) {
+    for child in children {
+        // Appending fails only where the tree would become a cycle.
+        let _ = parent.append_child(child);
+    }
+}
+
+pub fn set(element: &Element, attribute: &str, value: &str) {
+    // Fails only on an attribute name that is no name.
+    let _ = element.set_attribute(attribute, value);
+}
+
+/// A custom property or a style of an element.
+pub fn style(element: &HtmlElement, property: &str, value: &str) {
+    // Fails only on a read-only declaration, which an element's own is not.
+    let _ = element.style().set_property(property, value);
+}
+
+pub fn clear(element: &Element) {
+    element.set_text_content(None);
+}
+
+/// The closest ancestor (or the target itself) that a selector matches.
+pub fn closest(event: &Event, selector: &str) -> Option<Element> {
+    let target: Element = event.target()?.dyn_into().ok()?;
+    target.closest(selector).ok()?
+}
+
+/// What the browser says about a failure, as one line.
+pub fn reason(error: &JsValue) -> String {
+    if let Some(error) = error.dyn_ref::<js_sys::Error>() {
+        return String::from(error.message());
+    }
+    match js_sys::Reflect::get(error, &"message".into()).ok().and_then(|it| it.as_string()) {
+        Some(message) => message,
+        None => error.as_string().unwrap_or_else(|| "the browser does not say why".to_owned()),
+    }
+}

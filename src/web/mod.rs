@@ -1,0 +1,44 @@
+//! The browser: the only place that knows of it. One program, started on two threads.
+//!
+//! On the page's thread [`start`] builds the [`page::App`], which owns the document. In the worker
+//! `www/worker.js` calls [`start_engine`], which owns the data. Between them go the messages of
+//! [`crate::messages`], packed by [`wire`]. Invariant: nothing here computes what could be computed,
+//! and tested, without a browser; that is in [`crate::engine`], [`crate::viewport`] and
+//! [`crate::format`]. Pinned by the browser tests.
+
+mod breaker;
+mod client;
+mod dom;
+mod header;
+mod herds;
+mod history;
+mod notices;
+mod open;
+mod overview;
+mod page;
+mod paint;
+mod plot;
+mod settings;
+mod stream;
+mod theme;
+mod tools;
+mod trace;
+mod wire;
+mod worker;
+
+use wasm_bindgen::prelude::*;
+
+/// Runs on both threads as soon as the program is there; only the page has a window.
+#[wasm_bindgen(start)]
+pub fn start() -> Result<(), JsValue> {
+    match web_sys::window() {
+        Some(window) => page::start(window),
+        None => Ok(()),
+    }
+}
+
+/// Starts the engine's thread; called by `www/worker.js`.
+#[wasm_bindgen]
+pub fn start_engine() -> Result<(), JsValue> {
+    worker::start()
+}

@@ -1,0 +1,381 @@
+//! The page: what it knows, and the two ways in which that changes.
+//!
+//! A person changes the [`View`] ([`App::change`]), the engine answers ([`App::receive`]); everything
+//! on screen follows from there. Invariants: the view alone decides what is shown, so a link brings
+//! all of it back; each failure ends in [`App::report`]; spans and axes of a viewport are painted in
+//! the same animation frame. Cost a frame: the painting, and text that has changed.
+
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+
+use js_sys::ArrayBuffer;
+use wasm_bindgen::prelude::*;
+use web_sys::{File, Window};
+
+use crate::messages::{FrameRequest, Reply, Scene, Style, Summary, TraceDetail};
+use crate::view::{FileMark, View, Viewport};
+use crate::viewport;
+use crate::web::client::Client;
+use crate::web::dom::{self, Dom};
+use crate::web::history::{Gesture, History};
+use crate::web::open::{Reading, Wanted};
+use crate::web::paint::Painter;
+use crate::web::{breaker, header, herds, notices, open, overview, plot, theme, tools, trace, wire};
+
+/// What the page knows.
+pub struct State {
+    /// What the person looks at.
+    pub view: View,
+    /// What is loaded.
+    pub summary: Option<Rc<Summary>>,
+    /// The last picture.
+    pub scene: Option<Rc<Scene>>,
+    /// What is being read.
+    pub reading: Option<Reading>,
+    /// What a link asks for and nobody has given yet.
+    pub wanted: Option<Wanted>,
+    /// The picked trace.
+    pub detail: Option<Rc<TraceDetail>>,
+    /// Files of the person's that were read, for Back and Forward to find again.
+    pub files: Vec<(FileMark, File)>,
+    /// The colours.
+    pub style: Style,
+}
+
+/// The page's thread.
+pub struct App {
+    pub dom: Dom,
+    pub state: RefCell<State>,
+    pub client: Client,
+    pub history: History,
+    pub painter: Painter,
+    pub plot: plot::Pointer,
+    pub seek: herds::Seek,
+    /// Something changed since the last frame was asked for.
+    stale: Cell<bool>,
+    /// A picture that waits for the next animation frame.
+    arrived: RefCell<Option<(Scene, Vec<ArrayBuffer>)>>,
+    frames: Cell<u32>,
+    me: Weak<App>,
+}
+
+/// Builds the page.
+pub fn start(window: Window) -> Result<(), JsValue> {
+    let dom = Dom::new(window)?;
+    install_panic_hook(&dom);
+    let style = theme::style(&dom)?;
+    let painter = Painter::new(&dom)?;
+    let app = Rc::new_cyclic(|me: &Weak<App>| App {
+        state: RefCell::new(State {
+            view: View::default(),
+            summary: None,
+            scene: None,
+            reading: None,
+            wanted: None,
+            detail: None,
+            files: Vec::new(),
+            style,
+        }),
+        client: Client::default(),
+        history: History::new(&dom),
+        painter,
+        plot: plot::Pointer::default(),
+        seek: herds::Seek::default(),
+        stale: Cell::new(false),
+        arrived: RefCell::default(),
+        frames: Cell::new(0),
+        me: me.clone(),
+        dom,
+    });
+    app.client.start(&app.dom, &app.me)?;
+    theme::install(&app);
+    app.restyle();
+    header::install(&app);
+    tools::install(&app);
+    plot::install(&app);
+    overview::install(&app);
+    breaker::install(&app);
+    herds::install(&app);
+    trace::install(&app);
+    open::install(&app);
+    app.painter.install(&app);
+    open::start(&app);
+    Ok(())
+}
+
+/// A panic of the page's own thread: nothing runs any more, so the person is told at once.
+fn install_panic_hook(dom: &Dom) {
+    let dom = dom.clone();
+    std::panic::set_hook(Box::new(move |info| {
+        let text = format!("The page has stopped: {info}. Reload it; the address keeps what you were looking at.");
+        notices::error(&dom, notices::ENGINE, &text);
+    }));
+}
+
+impl App {
+    /// Itself, for listeners.
+    pub fn rc(&self) -> Rc<App> {
+        match self.me.upgrade() {
+            Some(app) => app,
+            None => unreachable!("the page outlives its listeners"),
+        }
+    }
+
+    /// Says that something went wrong which the person can do nothing about.
+    pub fn report<T>(&self, result: Result<T, JsValue>) -> Option<T> {
+        match result {
+            Ok(it) => Some(it),
+            Err(error) => {
+                let text = format!("The browser refused something: {}.", dom::reason(&error));
+                notices::error(&self.dom, notices::OTHER, &text);
+                None
+            }
+        }
+    }
+
+    /// Changes what the person looks at.
+    pub fn change(&self, gesture: Gesture, edit: impl FnOnce(&mut View)) {
+        let before = self.state.borrow().view.clone();
+        let mut after = before.clone();
+        edit(&mut after);
+        if before == after {
+            return;
+        }
+        self.state.borrow_mut().view = after.clone();
+        self.report(self.history.note(&after, gesture));
+        self.view_changed(&before, &after);
+    }
+
+    /// Looks at something else without writing it into the address.
+    pub fn set_view(&self, view: View) {
+        let before = std::mem::replace(&mut self.state.borrow_mut().view, view.clone());
+        self.view_changed(&before, &view);
+    }
+
+    fn view_changed(&self, before: &View, after: &View) {
+        let without_viewport = |view: &View| View { viewport: None, ..view.clone() };
+        if without_viewport(before) != without_viewport(after) {
+            self.render_controls();
+        }
+        if before.trace != after.trace {
+            trace::picked(self);
+        }
+        self.request_frame();
+    }
+
+    /// Everything that shows the view or the summary and no picture.
+    pub fn render_controls(&self) {
+        header::render(self);
+        tools::render(self);
+        breaker::render(self);
+        trace::render(self);
+    }
+
+    /// The part of the plot in view, of what is loaded.
+    pub fn viewport(&self) -> Option<Viewport> {
+        let state = self.state.borrow();
+        let summary = state.summary.as_ref()?;
+        Some(state.view.viewport.unwrap_or(summary.home))
+    }
+
+    /// How far a viewport may go; `None` while there is nothing to move about in.
+    pub fn limits(&self) -> Option<Viewport> {
+        let state = self.state.borrow();
+        let previewing = state.reading.as_ref().is_some_and(|it| it.preview.is_some());
+        if previewing {
+            return None;
+        }
+        state.summary.as_ref().map(|it| it.limits)
+    }
+
+    /// Moves to another part of the plot.
+    pub fn look_at(&self, gesture: Gesture, viewport: Viewport) {
+        let home = self.state.borrow().summary.as_ref().map(|it| it.home);
+        let viewport = Some(viewport).filter(|it| Some(*it) != home);
+        self.change(gesture, |view| view.viewport = viewport);
+    }
+
+    /// Moves within the limits: `step` gets the viewport and how far it may go.
+    pub fn move_by(&self, gesture: Gesture, step: impl FnOnce(Viewport, Viewport) -> Viewport) {
+        if let (Some(viewport), Some(limits)) = (self.viewport(), self.limits()) {
+            // A link may show more than the limits: a step never jumps back by more than it moves.
+            let limits = widened(limits, viewport);
+            self.look_at(gesture, step(viewport, limits));
+        }
+    }
+
+    /// Everything in view again.
+    pub fn home(&self) {
+        self.change(Gesture::Step, |view| view.viewport = None);
+    }
+
+    /// The colours have changed.
+    pub fn restyle(&self) {
+        if let Some(style) = self.report(theme::style(&self.dom)) {
+            self.state.borrow_mut().style = style;
+        }
+        self.request_frame();
+    }
+
+    /// Asks for a picture of what is in view now, at once or as soon as the one before is there.
+    pub fn request_frame(&self) {
+        self.stale.set(true);
+        self.pump();
+    }
+
+    fn pump(&self) {
+        if self.stale.get() && self.client.is_free() {
+            if let Some(request) = self.frame_request() {
+                self.stale.set(false);
+                self.report(self.client.frame(request));
+            }
+        }
+        self.show_state();
+    }
+
+    fn frame_request(&self) -> Option<FrameRequest> {
+        let sizes = self.painter.sizes()?;
+        let state = self.state.borrow();
+        let view = &state.view;
+        let preview = state.reading.as_ref().and_then(|it| it.preview);
+        let request = FrameRequest {
+            viewport: view.viewport,
+            plot: sizes.plot,
+            overview: sizes.overview,
+            scale: sizes.scale,
+            style: state.style.clone(),
+            color_by: view.color_by,
+            hidden: view.hidden.clone(),
+            edge: view.edge.clone(),
+            breaker: view.breaker.clone(),
+            shared: view.shared,
+            trace: view.trace.clone(),
+        };
+        match preview {
+            // What is half read has its own extent, and neither legend nor edges yet.
+            Some(_) => Some(FrameRequest {
+                viewport: preview,
+                hidden: Vec::new(),
+                edge: None,
+                trace: None,
+                ..request
+            }),
+            None => state.summary.is_some().then_some(request),
+        }
+    }
+
+    /// An answer of the engine.
+    pub fn receive(&self, message: &JsValue) {
+        if let Some(crash) = wire::beside::<js_sys::JsString>(message, "crash") {
+            return self.crashed(&String::from(crash));
+        }
+        let Some((id, reply)) = self.report(wire::unpack::<Reply>(message)) else { return };
+        match reply {
+            Reply::Ready => {
+                self.report(self.client.ready());
+                self.pump();
+            }
+            Reply::Progress(progress) => open::progress(self, id, progress),
+            Reply::Opened(summary) => open::opened(self, id, *summary),
+            Reply::Failed(text) => open::failed(self, id, &text),
+            Reply::Cancelled => open::cancelled(self, id),
+            Reply::Frame(scene) => {
+                if self.client.frame_arrived(id) {
+                    self.frame_arrived(*scene, wire::buffers(message, "pixels"));
+                }
+            }
+            Reply::Hover(label) => {
+                if self.report(self.client.hover_arrived(id)) == Some(true) {
+                    plot::hovered(self, label);
+                }
+            }
+            Reply::Trace(detail) => {
+                let detail = detail.map(|it| *it);
+                if !herds::sought(self, id, detail.as_ref()) {
+                    trace::arrived(self, id, detail);
+                }
+            }
+        }
+    }
+
+    fn frame_arrived(&self, scene: Scene, pixels: Vec<ArrayBuffer>) {
+        let replaced = self.arrived.replace(Some((scene, pixels)));
+        match replaced {
+            Some((_, unpainted)) => self.client.recycle(unpainted),
+            None => {
+                let app = self.rc();
+                let paint = Closure::once_into_js(move || app.paint());
+                self.report(self.dom.window.request_animation_frame(paint.unchecked_ref()));
+            }
+        }
+        self.pump();
+    }
+
+    fn paint(&self) {
+        let Some((scene, pixels)) = self.arrived.take() else { return };
+        let scene = Rc::new(scene);
+        let (style, lanes) = {
+            let state = self.state.borrow();
+            (state.style.clone(), state.view.lanes)
+        };
+        self.report(self.painter.paint(&scene, &pixels, &style, lanes));
+        self.client.recycle(pixels);
+        let before = self.state.borrow_mut().scene.replace(scene.clone());
+        overview::render(self, &scene);
+        plot::render(self, &scene);
+        breaker::render_figures(self, &scene);
+        herds::render(self, &scene, before.as_deref());
+        header::render_footer(self, &scene);
+        self.frames.set(self.frames.get() + 1);
+        dom::set(&self.dom.root(), "data-frames", &self.frames.get().to_string());
+        self.show_state();
+    }
+
+    /// What tests wait for: `idle` when the last picture is painted and nothing is being read.
+    pub fn show_state(&self) {
+        let state = self.state.borrow();
+        let painting = self.client.is_drawing() || self.arrived.borrow().is_some();
+        let waiting = self.stale.get() && state.summary.is_some();
+        let text = match () {
+            () if state.reading.is_some() => "reading",
+            () if painting || waiting => "loading",
+            () => "idle",
+        };
+        let root = self.dom.root();
+        if root.get_attribute("data-state").as_deref() != Some(text) {
+            dom::set(&root, "data-state", text);
+        }
+    }
+
+    /// The engine is gone: another is started, and what it held can be read again.
+    pub fn crashed(&self, why: &str) {
+        let source = {
+            let mut state = self.state.borrow_mut();
+            state.reading = None;
+            state.summary = None;
+            state.view.source.clone()
+        };
+        self.stale.set(false);
+        self.report(self.client.start(&self.dom, &self.me));
+        open::render_reading(self);
+        let text = format!("The engine stopped unexpectedly ({why}). It has been started again, without the data.");
+        let app = self.rc();
+        let again: notices::Action = ("Open it again", Box::new(move || open::again(&app)));
+        let actions = if source.is_some() { vec![again] } else { Vec::new() };
+        notices::ask(&self.dom, notices::ENGINE, true, &text, actions);
+        self.show_state();
+    }
+}
+
+/// Limits that hold a viewport as it is.
+fn widened(limits: Viewport, viewport: Viewport) -> Viewport {
+    if !viewport::overlap(limits, viewport) {
+        return limits;
+    }
+    Viewport {
+        t0: limits.t0.min(viewport.t0),
+        t1: limits.t1.max(viewport.t1),
+        y0: limits.y0.min(viewport.y0),
+        y1: limits.y1.max(viewport.y1),
+    }
+}

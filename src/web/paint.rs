@@ -1,0 +1,207 @@
+//! The canvases: their sizes in device pixels, and what is painted on them.
+//!
+//! Invariant: a canvas has exactly the device pixels that it covers, at any pixel ratio and zoom of
+//! the browser. Cost a frame: one copy of the pixels, and a few hundred primitives of the charts.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use js_sys::{Array, ArrayBuffer, Reflect, Uint8ClampedArray};
+use plotters::prelude::IntoDrawingArea;
+use plotters_canvas::CanvasBackend;
+use wasm_bindgen::prelude::*;
+use web_sys::{
+    CanvasRenderingContext2d, Element, Event, HtmlCanvasElement, HtmlElement, ImageData,
+    ResizeObserver, ResizeObserverBoxOptions, ResizeObserverEntry, ResizeObserverOptions,
+};
+
+use crate::messages::{Scene, Style};
+use crate::plot::charts;
+use crate::web::dom::{self, Dom};
+use crate::web::page::App;
+
+/// Pixels of the pictures that the engine draws.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sizes {
+    /// Of the plot area, device pixels.
+    pub plot: [u32; 2],
+    /// Of the overview strip, device pixels.
+    pub overview: [u32; 2],
+    /// Device pixels of a CSS pixel.
+    pub scale: f64,
+}
+
+/// A canvas, and the device pixels that it covers.
+struct Surface {
+    canvas: HtmlCanvasElement,
+    size: Cell<[u32; 2]>,
+}
+
+/// All canvases.
+pub struct Painter {
+    dom: Dom,
+    chart: Surface,
+    states: Surface,
+    rates: Surface,
+    overview: Surface,
+    spans: HtmlCanvasElement,
+}
+
+impl Painter {
+    pub fn new(dom: &Dom) -> Result<Painter, JsValue> {
+        let surface = |id: &str| Surface { canvas: dom.get(id), size: Cell::new([0, 0]) };
+        Ok(Painter {
+            dom: dom.clone(),
+            chart: surface("chart-canvas"),
+            states: surface("states-canvas"),
+            rates: surface("rates-canvas"),
+            overview: surface("overview-canvas"),
+            spans: dom.get("span-canvas"),
+        })
+    }
+
+    /// Follows the sizes of the canvases.
+    pub fn install(&self, app: &Rc<App>) {
+        let watched = app.clone();
+        let on_resize = Closure::<dyn FnMut(Array)>::new(move |entries: Array| {
+            let mut changed = false;
+            for entry in entries.iter() {
+                let entry: ResizeObserverEntry = entry.unchecked_into();
+                changed |= watched.painter.resized(&entry);
+            }
+            if changed {
+                watched.request_frame();
+            }
+        });
+        let Some(observer) = app.report(ResizeObserver::new(on_resize.as_ref().unchecked_ref())) else {
+            return;
+        };
+        on_resize.forget();
+        for surface in self.surfaces() {
+            let options = ResizeObserverOptions::new();
+            options.set_box(ResizeObserverBoxOptions::DevicePixelContentBox);
+            let observed = Reflect::get(&observer, &"observe".into())
+                .and_then(|observe| observe.dyn_into::<js_sys::Function>())
+                .and_then(|observe| observe.call2(&observer, &surface.canvas, &options));
+            if observed.is_err() {
+                // A browser that does not measure device pixels: the size is worked out.
+                observer.observe(&surface.canvas);
+            }
+        }
+        let resized = app.clone();
+        dom::on(&app.dom.window, "resize", move |_: Event| resized.request_frame());
+    }
+
+    /// What the engine is to draw; `None` while there is no room for it.
+    pub fn sizes(&self) -> Option<Sizes> {
+        let scale = self.dom.scale();
+        let [width, height] = self.chart.size.get();
+        if width == 0 || height == 0 {
+            return None;
+        }
+        let area = charts::plot_area([width, height], scale);
+        Some(Sizes { plot: [area.width, area.height], overview: self.overview.size.get(), scale })
+    }
+
+    /// Paints one viewport, spans and axes together.
+    pub fn paint(&self, scene: &Scene, pixels: &[ArrayBuffer], style: &Style, lanes: bool) -> Result<(), JsValue> {
+        let scale = self.dom.scale();
+        self.lay_out(scene, scale, lanes);
+        if let [plot, overview, ..] = pixels {
+            put(&self.spans, plot, scene.plot)?;
+            put(&self.overview.canvas, overview, scene.overview)?;
+        }
+        let failed = |_| JsValue::from_str("a chart cannot be drawn");
+        if let Some(area) = self.chart.begin()? {
+            charts::draw_plot_axes(&area, scene, style, scale).map_err(failed)?;
+        }
+        if let Some(area) = self.states.begin()? {
+            charts::draw_states(&area, scene, style, scale, lanes).map_err(failed)?;
+        }
+        if let Some(area) = self.rates.begin()? {
+            charts::draw_rates(&area, scene, style, scale).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Lays the span canvas over the plot area, and gives the states the height that they need.
+    fn lay_out(&self, scene: &Scene, scale: f64, lanes: bool) {
+        let area = charts::plot_area(self.chart.size.get(), scale);
+        let plot: HtmlElement = self.dom.html("plot");
+        let lengths = [
+            ("--x", f64::from(area.x)),
+            ("--y", f64::from(area.y)),
+            ("--width", f64::from(scene.plot[0])),
+            ("--height", f64::from(scene.plot[1])),
+        ];
+        for (name, device_px) in lengths {
+            dom::style(&plot, name, &format!("{}px", device_px / scale));
+        }
+        let height = charts::states_height(scene.replay.lanes.len(), lanes);
+        dom::style(&self.dom.html("states"), "--height", &format!("{}px", height + 2.0));
+    }
+
+    fn surfaces(&self) -> [&Surface; 4] {
+        [&self.chart, &self.states, &self.rates, &self.overview]
+    }
+
+    /// Takes a size; whether it is a new one.
+    fn resized(&self, entry: &ResizeObserverEntry) -> bool {
+        let target: Element = entry.target();
+        let surface = self.surfaces().into_iter().find(|it| it.canvas.is_same_node(Some(&target)));
+        let size = device_size(entry, self.dom.scale());
+        surface.is_some_and(|it| it.size.replace(size) != size)
+    }
+}
+
+impl Surface {
+    /// An empty canvas of the right size to draw a chart on; `None` while it has no room.
+    fn begin(&self) -> Result<Option<Area>, JsValue> {
+        let [width, height] = self.size.get();
+        if width == 0 || height == 0 {
+            return Ok(None);
+        }
+        resize(&self.canvas, [width, height]);
+        let backend = CanvasBackend::with_canvas_object(self.canvas.clone());
+        Ok(backend.map(IntoDrawingArea::into_drawing_area))
+    }
+}
+
+type Area = plotters::drawing::DrawingArea<CanvasBackend, plotters::coord::Shift>;
+
+/// Device pixels of an element, as the browser measures them, or else worked out.
+fn device_size(entry: &ResizeObserverEntry, scale: f64) -> [u32; 2] {
+    let measured = || -> Option<[u32; 2]> {
+        let boxes = Reflect::get(entry, &"devicePixelContentBoxSize".into()).ok()?;
+        let size = Reflect::get_u32(&boxes, 0).ok()?;
+        let side = |name: &str| Some(Reflect::get(&size, &name.into()).ok()?.as_f64()? as u32);
+        Some([side("inlineSize")?, side("blockSize")?])
+    };
+    let worked_out = || {
+        let rect = entry.content_rect();
+        [rect.width(), rect.height()].map(|css| (css * scale).round() as u32)
+    };
+    measured().unwrap_or_else(worked_out)
+}
+
+fn resize(canvas: &HtmlCanvasElement, [width, height]: [u32; 2]) {
+    if canvas.width() != width {
+        canvas.set_width(width);
+    }
+    if canvas.height() != height {
+        canvas.set_height(height);
+    }
+}
+
+/// Puts pixels on a canvas, which takes their size.
+fn put(canvas: &HtmlCanvasElement, pixels: &ArrayBuffer, [width, height]: [u32; 2]) -> Result<(), JsValue> {
+    if width == 0 || height == 0 {
+        return Ok(());
+    }
+    resize(canvas, [width, height]);
+    let context = canvas.get_context("2d")?.ok_or("no canvas to paint on")?;
+    let context: CanvasRenderingContext2d = context.dyn_into()?;
+    let bytes = Uint8ClampedArray::new(pixels);
+    let image = ImageData::new_with_js_u8_clamped_array_and_sh(&bytes, width, height)?;
+    context.put_image_data(&image, 0.0, 0.0)
+}

@@ -1,0 +1,256 @@
+//! The engine's thread: one message after the other, and a reading that lets them in between.
+//!
+//! Owns the [`Engine`]. Invariants: a reading never holds the engine while it waits; it gives way
+//! every few milliseconds, by a message to itself, so that frames are drawn and a cancel is heard
+//! while it goes on; a new reading ends the one before. Pinned by the browser tests.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use js_sys::{Array, ArrayBuffer, Function, Promise, Reflect, Uint8Array};
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::{JsFuture, spawn_local};
+use web_sys::{DedicatedWorkerGlobalScope, File, MessageChannel, MessageEvent};
+
+use crate::engine::Engine;
+use crate::messages::{FrameRequest, Input, Progress, Reply, Request};
+use crate::view::Source;
+use crate::web::stream::{self, Bytes};
+use crate::web::wire;
+
+/// How long the engine reads before it lets messages in, in milliseconds.
+const TURN_MS: f64 = 8.0;
+/// How many bytes it takes at a time: a fraction of a turn.
+const SLICE: usize = 128 * 1024;
+/// How often it says how far it is, in milliseconds, when there is nothing new to draw.
+const REPORT_MS: f64 = 50.0;
+
+struct Thread {
+    scope: DedicatedWorkerGlobalScope,
+    engine: RefCell<Engine>,
+    /// The reading that goes on, by the id of its request.
+    reading: Cell<Option<u32>>,
+    turns: Turns,
+}
+
+/// Starts listening, and says so.
+pub fn start() -> Result<(), JsValue> {
+    let scope: DedicatedWorkerGlobalScope = js_sys::global().dyn_into()?;
+    install_panic_hook(&scope);
+    let thread = Rc::new(Thread {
+        scope: scope.clone(),
+        engine: RefCell::new(Engine::new()),
+        reading: Cell::new(None),
+        turns: Turns::new()?,
+    });
+    let listener = thread.clone();
+    let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
+        listener.receive(&event.data());
+    });
+    scope.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
+    on_message.forget();
+    thread.reply(0, &Reply::Ready);
+    Ok(())
+}
+
+/// The page is told why before the thread ends.
+fn install_panic_hook(scope: &DedicatedWorkerGlobalScope) {
+    let scope = scope.clone();
+    std::panic::set_hook(Box::new(move |info| {
+        let crash = js_sys::Object::new();
+        // Without it the page hears of the end alone.
+        let _ = Reflect::set(&crash, &"crash".into(), &info.to_string().into());
+        let _ = scope.post_message(&crash);
+    }));
+}
+
+impl Thread {
+    fn receive(self: &Rc<Self>, message: &JsValue) {
+        let (id, request) = match wire::unpack::<Request>(message) {
+            Ok(it) => it,
+            Err(error) => wasm_bindgen::throw_val(error),
+        };
+        match request {
+            Request::Open(input) => self.open(id, input, wire::beside(message, "file")),
+            Request::Cancel => self.cancel(),
+            Request::Frame(request) => self.frame(id, &request, wire::buffers(message, "buffers")),
+            Request::Hover(point) => {
+                let label = self.engine.borrow().hover(&point);
+                self.reply(id, &Reply::Hover(label));
+            }
+            Request::Pick(point) => {
+                let detail = self.engine.borrow().pick(&point);
+                self.reply(id, &Reply::Trace(detail.map(Box::new)));
+            }
+            Request::Trace(trace) => {
+                let detail = self.engine.borrow().trace(&trace);
+                self.reply(id, &Reply::Trace(detail.map(Box::new)));
+            }
+        }
+    }
+
+    fn cancel(&self) {
+        if let Some(reading) = self.reading.take() {
+            self.engine.borrow_mut().cancel();
+            self.reply(reading, &Reply::Cancelled);
+        }
+    }
+
+    fn open(self: &Rc<Self>, id: u32, input: Input, file: Option<File>) {
+        self.cancel();
+        self.reading.set(Some(id));
+        let thread = self.clone();
+        spawn_local(async move {
+            let read = thread.read(id, input, file).await;
+            // Cancelled, or another reading has taken over: that has been answered already.
+            if thread.reading.get() != Some(id) {
+                return;
+            }
+            thread.reading.set(None);
+            let reply = match read {
+                Ok(()) => thread.engine.borrow_mut().finish().map(|it| Reply::Opened(Box::new(it))),
+                Err(text) => {
+                    thread.engine.borrow_mut().cancel();
+                    Err(text)
+                }
+            };
+            thread.reply(id, &reply.unwrap_or_else(Reply::Failed));
+        });
+    }
+
+    async fn read(&self, id: u32, input: Input, file: Option<File>) -> Result<(), String> {
+        let start = self.now();
+        let mut bytes = self.begin(input, file).await?;
+        let mut turn = self.now();
+        let mut reported = turn;
+        while let Some(piece) = bytes.next().await? {
+            for slice in piece.chunks(SLICE) {
+                if self.reading.get() != Some(id) {
+                    bytes.close();
+                    return Ok(());
+                }
+                let pushed = self.engine.borrow_mut().push(slice, self.now() - start);
+                let progress = match pushed {
+                    Ok(progress) => progress,
+                    Err(text) => {
+                        bytes.close();
+                        return Err(text);
+                    }
+                };
+                let now = self.now();
+                if progress.preview.is_some() || now - reported >= REPORT_MS {
+                    reported = now;
+                    self.progress(id, progress);
+                }
+                if now - turn >= TURN_MS {
+                    self.turns.give_way().await;
+                    turn = self.now();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the bytes come from; the engine is ready for them.
+    async fn begin(&self, input: Input, file: Option<File>) -> Result<Bytes, String> {
+        let begin = |name: String, source: Option<Source>, total: Option<u64>| {
+            self.engine.borrow_mut().begin(name, source, total);
+        };
+        match input {
+            Input::Text(text) => {
+                begin("pasted text".to_owned(), None, Some(text.len() as u64));
+                Ok(Bytes::Text(Some(text.into_bytes())))
+            }
+            Input::File { name, size } => {
+                let file = file.ok_or("No file came with the request to open one.")?;
+                let mark = stream::mark(&file).await?;
+                begin(name, Some(Source::File(mark)), Some(size));
+                stream::of_file(&file)
+            }
+            Input::Fetch { name, url, source } => {
+                let (bytes, total) = stream::of_address(&self.scope, &url).await?;
+                begin(name, Some(source), total);
+                Ok(bytes)
+            }
+        }
+    }
+
+    fn progress(&self, id: u32, progress: Progress) {
+        if self.reading.get() == Some(id) {
+            self.reply(id, &Reply::Progress(progress));
+        }
+    }
+
+    fn frame(&self, id: u32, request: &FrameRequest, buffers: Vec<ArrayBuffer>) {
+        let frame = self.engine.borrow_mut().frame(request);
+        let mut buffers = buffers.into_iter();
+        let pixels: Array = [&frame.plot, &frame.overview]
+            .map(|rgba| into_buffer(rgba, buffers.next()))
+            .iter()
+            .collect();
+        let reply = Reply::Frame(Box::new(frame.scene));
+        let message = wire::pack(id, &reply, &[("pixels", &pixels)]);
+        let sent = message.and_then(|it| self.scope.post_message_with_transfer(&it, &pixels));
+        or_throw(sent);
+    }
+
+    fn reply(&self, id: u32, reply: &Reply) {
+        let sent = wire::pack(id, reply, &[]).and_then(|message| self.scope.post_message(&message));
+        or_throw(sent);
+    }
+
+    fn now(&self) -> f64 {
+        self.scope.performance().map_or(0.0, |it| it.now())
+    }
+}
+
+/// An error that only the page can show becomes the worker's, which the page hears.
+fn or_throw(result: Result<(), JsValue>) {
+    if let Err(error) = result {
+        wasm_bindgen::throw_val(error);
+    }
+}
+
+/// The pixels in a buffer that can be handed over: the one that came back if it has the size.
+fn into_buffer(rgba: &[u8], used: Option<ArrayBuffer>) -> ArrayBuffer {
+    let size = rgba.len() as u32;
+    let buffer = used.filter(|it| it.byte_length() == size).unwrap_or_else(|| ArrayBuffer::new(size));
+    Uint8Array::new(&buffer).copy_from(rgba);
+    buffer
+}
+
+/// Ends a turn of the event loop: what waits in the queue comes first.
+struct Turns {
+    channel: MessageChannel,
+    resume: Rc<RefCell<Option<Function>>>,
+}
+
+impl Turns {
+    fn new() -> Result<Turns, JsValue> {
+        let channel = MessageChannel::new()?;
+        let resume: Rc<RefCell<Option<Function>>> = Rc::default();
+        let resumed = resume.clone();
+        let on_message = Closure::<dyn FnMut()>::new(move || {
+            if let Some(resume) = resumed.take() {
+                // A promise's own function does not fail.
+                let _ = resume.call0(&JsValue::NULL);
+            }
+        });
+        channel.port1().set_onmessage(Some(on_message.as_ref().unchecked_ref()));
+        on_message.forget();
+        Ok(Turns { channel, resume })
+    }
+
+    async fn give_way(&self) {
+        let promise = Promise::new(&mut |resolve, _| {
+            // Two readings can only wait here at once when the first has been cancelled: it is
+            // let go by the second's turn.
+            if let Some(before) = self.resume.replace(Some(resolve)) {
+                let _ = before.call0(&JsValue::NULL);
+            }
+        });
+        or_throw(self.channel.port2().post_message(&JsValue::NULL));
+        // Never rejected.
+        let _ = JsFuture::from(promise).await;
+    }
+}
