@@ -426,6 +426,12 @@ impl ConfigError {
         }))
     }
 
+    /// The same error for the value as somebody wrote it.
+    pub(crate) fn with_got(mut self, got: &str) -> ConfigError {
+        self.0.got = got.to_string();
+        self
+    }
+
     fn out_of_range(key: &str, got: impl ToString, allowed: &str) -> ConfigError {
         ConfigError::new(ConfigErrorKind::OutOfRange, key, &got.to_string(), allowed)
     }

@@ -22,7 +22,7 @@
 use alloc::boxed::Box;
 use core::fmt;
 
-use crate::config::{Config, Judge, NEVER};
+use crate::config::{Config, Judge, NEVER, OFF};
 use crate::probes::Probes;
 use crate::ramp::Run;
 use crate::window::{Figures, Sliding};
@@ -700,7 +700,7 @@ impl Machine {
     fn record(&mut self, now: i64, failed: bool, slow: bool) {
         self.window.record(now, failed, slow, &mut self.counts);
         self.streak = if failed {
-            self.streak.saturating_add(1)
+            (self.streak + 1).min(OFF - 1)
         } else {
             0
         };

@@ -8,7 +8,8 @@
 //! chance: every arriving call adds the share to a credit, and a call is
 //! admitted when the credit reaches one. Invariant: at a share `p`, any `n`
 //! calls in a row have at most `n*p + 1` admitted ones, so there is no burst
-//! inside a step, nor at the change to the next (the credit is kept). Cost: an
+//! inside a step, nor at the change to the next (the credit is kept); a call that
+//! was given back lets one more through. Cost: an
 //! addition per call, and a division on the curve. Source of the curve: Envoy,
 //! `slow_start.rst`, with aggression 1 and a minimum weight of 10 %; Envoy's
 //! floor of one second on the elapsed time is left out, because the minimum

@@ -81,8 +81,18 @@ impl FromStr for Config {
     type Err = ConfigError;
 
     /// Parses the settings text.
+    ///
+    /// # Errors
+    ///
+    /// The first pair that cannot be read; when all can, the first setting
+    /// that [`Config::new`] refuses, with its value as it stands in the text.
     fn from_str(text: &str) -> Result<Config, ConfigError> {
-        Config::new(parse(text)?)
+        Config::new(parse(text)?).map_err(|err| {
+            match pairs(text).find(|(key, _)| *key == err.key()) {
+                Some((_, value)) => err.with_got(value),
+                None => err,
+            }
+        })
     }
 }
 
@@ -196,14 +206,18 @@ fn or_off(value: Option<&impl fmt::Display>) -> String {
     value.map_or_else(|| "off".into(), |it| alloc::format!("{it}"))
 }
 
+/// Keys and values; what has no `=` is a key without a value.
+fn pairs(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    let pairs = text
+        .split(|c: char| c == ',' || c.is_whitespace())
+        .filter(|it| !it.is_empty());
+    pairs.map(|it| it.split_once('=').unwrap_or((it, "")))
+}
+
 fn parse(text: &str) -> Result<Settings, ConfigError> {
     let mut settings = Settings::default();
     let mut seen = [false; KEYS.len()];
-    for pair in text
-        .split(|c: char| c == ',' || c.is_whitespace())
-        .filter(|it| !it.is_empty())
-    {
-        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+    for (key, value) in pairs(text) {
         let Some(nth) = KEYS.iter().position(|&it| it == key) else {
             return Err(ConfigError::new(
                 ConfigErrorKind::UnknownKey,
@@ -389,7 +403,9 @@ fn read_duration(text: &str) -> Option<u64> {
 }
 
 /// A decimal number times `10^decimals`; nothing when it has more decimals
-/// than that or is no number. Saturates far above all that is allowed.
+/// than that or is no number. Saturates above all that is allowed: at more
+/// than a year of nanoseconds with nine decimals, and low enough that hours do
+/// not overflow.
 fn decimal(text: &str, decimals: usize) -> Option<u128> {
     let (whole, fraction) = match text.split_once('.') {
         Some((whole, fraction)) if !fraction.is_empty() => (whole, fraction),
@@ -399,14 +415,14 @@ fn decimal(text: &str, decimals: usize) -> Option<u128> {
     if whole.is_empty() || fraction.len() > decimals {
         return None;
     }
-    const LIMIT: u128 = 1 << 64;
+    const LIMIT: u128 = 50_000_000_000_000_000_000_000_000;
     let padding = core::iter::repeat_n(b'0', decimals - fraction.len());
     let mut value = 0u128;
     for digit in whole.bytes().chain(fraction.bytes()).chain(padding) {
         if !digit.is_ascii_digit() {
             return None;
         }
-        value = (value * 10 + u128::from(digit - b'0')).min(LIMIT * 1_000_000_000);
+        value = (value * 10 + u128::from(digit - b'0')).min(LIMIT);
     }
     Some(value)
 }
