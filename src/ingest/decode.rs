@@ -2,7 +2,7 @@
 //!
 //! Owns the encodings. Invariant: what goes on to the sheet does not depend on how the bytes were cut.
 //! Text that is no UTF-8 passes as it is: cells, not files, are Latin-1. O(bytes), no copy of UTF-8.
-//! Pinned by `tests/ingest_properties.rs`.
+//! Pinned by `tests/ingest/properties.rs`.
 
 use std::io;
 

@@ -3,7 +3,7 @@
 //! Owns the names of columns and what an exporter means by its cells. Invariant: an entry is data
 //! alone, and is recognised by the set of its headers, never by their order. To add an exporter: one
 //! entry here, one fixture in `tests/fixtures/ingest/`, one line in docs/formats.md
-//! (`tests/ingest_exporters.rs` fails while one of them is missing). Pinned there.
+//! (`tests/ingest/exporters.rs` fails while one of them is missing). Pinned there.
 //!
 //! Headers are compared in one form (see [`normal`]): lower case, letters and digits alone.
 
@@ -49,6 +49,8 @@ pub enum Field {
     Peer,
     /// W3C trace state, where sampling is told.
     TraceState,
+    /// References to other spans, of which a parent is one (Jaeger).
+    References,
     /// Attributes, all in one cell. Every such column is read.
     Attributes,
 }
@@ -404,6 +406,21 @@ pub static EXPORTERS: &[Exporter] = &[
         services_are_pods: true,
         ..PLAIN
     },
+    Exporter {
+        name: "jaeger-cassandra",
+        signature: &[
+            "traceid",
+            "spanid",
+            "spanhash",
+            "refs",
+            "starttime",
+            "duration",
+            "process",
+        ],
+        start_unit: Some(Unit::Us),
+        duration_unit: Some(Unit::Us),
+        ..PLAIN
+    },
 ];
 
 /// The common names of each field's columns, the preferred one first. Times and durations may carry
@@ -589,6 +606,7 @@ pub(crate) static COMMON: &[(Field, &[&str])] = &[
         ],
     ),
     (Field::TraceState, &["tracestate", "oteltracestate"]),
+    (Field::References, &["refs"]),
     (
         Field::Attributes,
         &[

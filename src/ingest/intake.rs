@@ -3,7 +3,7 @@
 //! Owns what cells mean: sentinels of roots, kinds, the truth of status columns, pods. Invariant: a
 //! record costs at most itself: what cannot be read becomes an issue, and nothing panics. No
 //! allocation a row beyond the columns and interned texts; O(length of the record). Pinned by `tests`
-//! and by `tests/ingest_edge.rs`.
+//! and by `tests/ingest/edge.rs`.
 
 use std::fmt::Write as _;
 
@@ -123,14 +123,20 @@ impl Intake {
         if is_blank(span) {
             span = made_up.as_str();
         }
+        if is_no_parent(parent) {
+            parent = parent_of_references(cell(Field::References));
+        }
         let of_root = is_no_parent(parent)
             || parent == span
             || plan.exporter.roots_name_their_trace && parent == trace;
         let parent = (!of_root).then_some(parent);
 
-        let kind = kind(cell(Field::Kind));
         let mut found = Found::default();
         self.look_into_attributes(plan, record, row, &mut found);
+        let kind = match kind(cell(Field::Kind)) {
+            Kind::Unset => kind(found.kind),
+            told => told,
+        };
         let http = status_number(cell(Field::Http)).or(found.http);
         let grpc = status_number(cell(Field::Grpc)).or(found.grpc);
         // A column of gRPC codes may hold HTTP's too: those begin where gRPC's have long ended.
@@ -232,8 +238,8 @@ impl Intake {
         } else {
             cell(plan, record, field)
         };
-        self.issues
-            .note(code, Some(row), plan.header(field), Some(got));
+        let got = (!got.is_empty()).then_some(got);
+        self.issues.note(code, Some(row), plan.header(field), got);
         None
     }
 
@@ -274,9 +280,10 @@ impl Intake {
         if self.fine == 0 {
             add(Code::CoarseTimes, self.coarse, Field::Start, None);
         }
+        let first = self.rows.row.first().copied();
         let once = Tally {
-            count: u64::from(!self.rows.is_empty()),
-            first: 2,
+            count: u64::from(first.is_some()),
+            first: u64::from(first.unwrap_or(0)),
         };
         if plan.start_guessed {
             add(
@@ -358,6 +365,20 @@ fn is_no_parent(text: &str) -> bool {
         || text.starts_with('0') && zeros()
         || text == "-1"
         || text.eq_ignore_ascii_case("root")
+}
+
+/// The span that Jaeger's references name as the parent: the first one that this is a child of.
+fn parent_of_references(text: &str) -> &str {
+    if text.len() < 3 {
+        return "";
+    }
+    let (mut child, mut parent) = (false, "");
+    attributes::scan(text, &mut |key, value| match key {
+        "ref_type" | "refType" => child = matches!(value, "child-of" | "CHILD_OF" | "child_of"),
+        "span_id" | "spanID" if child && parent.is_empty() => parent = value,
+        _ => {}
+    });
+    parent
 }
 
 /// Whether a spreadsheet turned this id into a number: `1.23457E+31`.
@@ -466,6 +487,7 @@ struct Found<'a> {
     grpc: Option<u16>,
     message: &'a str,
     service: &'a str,
+    kind: &'a str,
     error: Option<bool>,
 }
 
@@ -493,6 +515,7 @@ impl<'a> Found<'a> {
             "rpc.grpc.status_code" => self.grpc = status_number(value),
             "exception.message" => self.message = value,
             "service.name" | "service_name" => self.service = value,
+            "span.kind" => self.kind = value,
             "error" => self.error = truth(value),
             _ => {}
         }

@@ -8,8 +8,8 @@
 //! Invariants: no bytes make it panic; any split of the bytes into pushes gives the same result;
 //! a bad row costs that row. Memory beyond the rows is bounded by [`Limits`]. Time is one walk over the
 //! bytes by `csv_core`, then work on the few cells that the plan names. Pinned by
-//! `tests/ingest_properties.rs` (splits, panics), `tests/ingest_exporters.rs` (what is recognised),
-//! `tests/ingest_edge.rs` and `tests/ingest_bad_input.rs`.
+//! `tests/ingest/properties.rs` (splits, panics), `tests/ingest/exporters.rs` (what is recognised),
+//! `tests/ingest/edge.rs` and `tests/ingest/bad_input.rs`.
 
 mod attributes;
 mod decode;

@@ -2,7 +2,7 @@
 //!
 //! Owns recognition. Invariant: a plan is made once, from the headers and a sample of rows, and does
 //! not depend on the order of columns nor on how the bytes came. O(headers x names). Pinned by
-//! `tests/ingest_exporters.rs`.
+//! `tests/ingest/exporters.rs`.
 
 use super::exporters::{COMMON, EXPORTERS, Exporter, FIELDS, Field, GENERIC, UNITS, normal};
 use super::time::{Told, Unit, parse_duration, parse_time};
@@ -188,11 +188,11 @@ pub(super) fn plan(headers: Cells, sample: &[Cells], decimal_comma: bool) -> Opt
 
 impl Plan {
     fn settle_units(&mut self, told: [Option<Unit>; FIELDS], sample: &[Cells]) {
+        let width = self.headers.len();
         let (start, duration) = (self.column(Field::Start), self.column(Field::Duration));
         let numbers = |column: u32| {
-            let cells = sample
-                .iter()
-                .filter_map(move |row| row.get(column as usize));
+            let whole = sample.iter().filter(|row| row.len() == width);
+            let cells = whole.filter_map(move |row| row.get(column as usize));
             cells.map(|it| it.trim()).filter(|it| is_plain_number(it))
         };
         let largest = numbers(start).filter_map(whole).max();

@@ -3,11 +3,12 @@
 //! Owns the csv parser and the head of the file, of which a bounded piece is held back until the
 //! dialect is settled. Invariant: nothing depends on how the text is cut into pushes: all sniffing
 //! looks at the same first bytes. Memory is bounded by the longest row. O(bytes). Pinned by
-//! `tests/ingest_properties.rs`.
+//! `tests/ingest/properties.rs`.
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
 use super::Limits;
+use super::exporters::Field;
 use super::intake::{Intake, Record};
 use super::plan::{Cells, Plan, plan, recognise_headerless};
 use super::unreadable::Unreadable;
@@ -34,6 +35,8 @@ pub(super) struct Sheet {
     /// The records begun so far: the header is row 1.
     row: u64,
     plan: Option<Plan>,
+    /// The first record is a row.
+    headerless: bool,
     header: Vec<u8>,
     header_ends: Vec<usize>,
     pub(super) intake: Intake,
@@ -62,6 +65,7 @@ impl Sheet {
             line: 1,
             row: 0,
             plan: None,
+            headerless: false,
             header: Vec::new(),
             header_ends: Vec::new(),
             intake: Intake::default(),
@@ -93,7 +97,7 @@ impl Sheet {
             self.last_record()?;
         }
         match self.plan.take() {
-            None if self.header_ends.is_empty() => Err(Unreadable::empty()),
+            None if self.row == 0 => Err(Unreadable::empty()),
             None => Err(self.not_spans()),
             Some(plan) => {
                 if self.intake.met == 0 {
@@ -145,7 +149,7 @@ impl Sheet {
             let mut rows = vec![header];
             rows.extend_from_slice(sample);
             self.plan = plan(layout, &rows, decimal_comma);
-            self.header_ends = vec![0];
+            self.headerless = true;
         } else {
             for (at, name) in header.iter().enumerate() {
                 if !name.is_empty() && header[..at].contains(name) {
@@ -179,6 +183,20 @@ impl Sheet {
             self.settle_step(result)?;
         }
         Ok(())
+    }
+
+    /// Whether a row is the header again, maybe with the byte order mark of the file it began.
+    fn is_header(&self, text: &[u8], ends: &[usize]) -> bool {
+        let mark = if text.starts_with(b"\xEF\xBB\xBF") {
+            3
+        } else {
+            0
+        };
+        let same = |(end, header): (&usize, &usize)| *end == header + mark;
+        !self.headerless
+            && text[mark..] == self.header
+            && ends.len() == self.header_ends.len()
+            && ends.iter().zip(&self.header_ends).all(same)
     }
 
     fn step(&mut self, input: &[u8]) -> (ReadRecordResult, usize) {
@@ -251,24 +269,28 @@ impl Sheet {
         self.row += 1;
         let row = self.row;
         let (text, ends) = (&self.text[..filled], &self.ends[..cells]);
-        if row == 1 && self.header_ends.is_empty() {
-            self.header = text.to_vec();
-            self.header_ends = ends.to_vec();
+        if row == 1 && !self.headerless {
+            let cells = cells_of(text, ends);
+            let (text, ends) = (text.to_vec(), ends.to_vec());
             if self.plan.is_none() {
                 // The head held no whole header, or none of spans.
-                let cells = cells_of(text, ends);
                 self.settle_plan(cells, &[]);
             }
-            return if self.plan.is_some() {
-                Ok(())
-            } else {
-                Err(self.not_spans())
-            };
+            if !self.headerless {
+                (self.header, self.header_ends) = (text, ends);
+                return if self.plan.is_some() {
+                    Ok(())
+                } else {
+                    Err(self.not_spans())
+                };
+            }
         }
+        let (text, ends) = (&self.text[..filled], &self.ends[..cells]);
         let Some(plan) = &self.plan else {
             return Err(self.not_spans());
         };
         let width = plan.headers.len();
+        let repeated = self.is_header(text, ends);
         let intake = &mut self.intake;
         if cells == 1 && width > 1 && text.trim_ascii().is_empty() {
             self.row -= 1;
@@ -280,7 +302,7 @@ impl Sheet {
                 .issues
                 .note(Code::QuoteOpen, Some(row), None, Some(&got));
         }
-        if text == self.header && ends == self.header_ends {
+        if repeated {
             intake
                 .issues
                 .note(Code::RepeatedHeader, Some(row), None, None);
@@ -313,21 +335,17 @@ impl Sheet {
             intake.take(plan, record, row);
             return Ok(());
         }
-        let extra = (width..cells).any(|column| !record.get(column).trim_ascii().is_empty());
-        if !extra {
-            intake.take(
-                plan,
-                Record {
-                    ends: &record.ends[..width],
-                    ..record
-                },
-                row,
-            );
+        let mut joined = Scratch::default();
+        let record = joined.thousands(record, plan, self.delimiter);
+        let blank = |column| record.get(column).trim_ascii().is_empty();
+        if (width..record.len()).all(blank) {
+            let ends = &record.ends[..width];
+            intake.take(plan, Record { ends, ..record }, row);
             return Ok(());
         }
         intake.issues.note(Code::RowLong, Some(row), None, None);
-        let mut joined = Scratch::default();
-        let record = joined.join(record, plan, char::from(self.delimiter));
+        let mut glued = Scratch::default();
+        let record = glued.glue(record, width, char::from(self.delimiter));
         intake.take(plan, record, row);
         Ok(())
     }
@@ -367,25 +385,38 @@ impl Scratch {
         }
     }
 
-    /// A record with too many cells: a duration that was cut at its separator of thousands is put
-    /// together again; what is still too much goes to the last column.
-    fn join(&mut self, record: Record<'_>, plan: &Plan, delimiter: char) -> Record<'_> {
-        let width = plan.headers.len();
-        let duration = plan.column(super::exporters::Field::Duration) as usize;
-        let mut surplus = record.len() - width;
+    /// A record with too many cells, its duration put together again when it was cut at its
+    /// separator of thousands.
+    fn thousands<'a>(&'a mut self, record: Record<'a>, plan: &Plan, delimiter: u8) -> Record<'a> {
+        let duration = plan.column(Field::Duration) as usize;
+        let cut = |cell, next| delimiter == b',' && thousands(cell, next);
+        if !cut(record.get(duration), record.get(duration.saturating_add(1))) {
+            return record;
+        }
         for (column, cell) in record.iter().enumerate() {
             self.text.push_str(cell);
-            let next = record.get(column + 1);
-            if surplus > 0 && column == duration && delimiter == ',' && thousands(cell, next) {
+            if column == duration {
                 self.text.push(',');
-                surplus -= 1;
-            } else if self.ends.len() + 1 < width {
+            } else {
                 self.ends.push(self.text.len());
-            } else if column + 1 < record.len() {
-                self.text.push(delimiter);
             }
         }
-        self.ends.push(self.text.len());
+        Record {
+            text: &self.text,
+            ends: &self.ends,
+        }
+    }
+
+    /// A record with too many cells, what is too much joined to its last column.
+    fn glue(&mut self, record: Record<'_>, width: usize, delimiter: char) -> Record<'_> {
+        for (column, cell) in record.iter().enumerate() {
+            if column >= width {
+                self.text.push(delimiter);
+                self.ends.pop();
+            }
+            self.text.push_str(cell);
+            self.ends.push(self.text.len());
+        }
         Record {
             text: &self.text,
             ends: &self.ends,

@@ -4,7 +4,7 @@
 //! Azure portal; durations as numbers, as people write them, as ISO 8601 and as clocks. Invariant:
 //! integers throughout, digit by digit, never a float; digits below the nanosecond are cut; what
 //! overflows is no time. O(length of the text), no allocation. Pinned by the tables in `tests` and
-//! by the round trips in `tests/ingest_properties.rs`.
+//! by the round trips in `tests/ingest/properties.rs`.
 
 /// A unit of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

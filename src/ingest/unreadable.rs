@@ -2,7 +2,7 @@
 //!
 //! Owns the kinds of refusal. Invariant: whatever costs only a row is an issue
 //! ([`crate::issues`]), not one of these; each kind says what the person can do next. Pinned by
-//! `tests/ingest_bad_input.rs`.
+//! `tests/ingest/bad_input.rs`.
 
 use std::fmt;
 
