@@ -30,7 +30,7 @@ pub struct Dataset {
     /// Who calls whom, the edge with the most calls first.
     pub edges: Vec<Edge>,
     /// See [`look::opaque_from`].
-    pub opaque_from: u64,
+    pub opaque_from: Vec<u64>,
     no_calls: Calls,
 }
 

@@ -7,6 +7,7 @@
 
 use halfopen::Config;
 
+use crate::calls::Edge;
 use crate::dataset::Dataset;
 use crate::herds::{self, Attempt, late_ns};
 use crate::ingest::{Limits, Reader};
@@ -72,6 +73,24 @@ impl Engine {
     /// An engine with nothing loaded.
     pub fn new() -> Engine {
         Engine::default()
+    }
+
+    /// An engine with that loaded.
+    pub fn with(dataset: Dataset) -> Engine {
+        Engine {
+            loaded: dataset,
+            ..Engine::default()
+        }
+    }
+
+    /// What is loaded, in figures and words.
+    pub fn summary(&self) -> Summary {
+        self.loaded.summary()
+    }
+
+    /// The loaded edge that a person names, or the one with the most calls.
+    pub fn edge(&self, named: Option<&(String, String)>) -> Option<&Edge> {
+        self.loaded.edge(named).or(self.loaded.edges.first())
     }
 
     /// Starts a reading; one that was going on is dropped. `total` is the size in bytes, if known.
@@ -361,7 +380,13 @@ impl Engine {
 }
 
 fn look(dataset: &Dataset, style: &Style, color_by: ColorBy, hidden: &[String]) -> Look {
-    Look::new(&dataset.table, style, color_by, hidden, dataset.opaque_from)
+    Look::new(
+        &dataset.table,
+        style,
+        color_by,
+        hidden,
+        &dataset.opaque_from,
+    )
 }
 
 /// The settings, and why they are the defaults if the text cannot be used.

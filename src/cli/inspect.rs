@@ -1,6 +1,5 @@
 //! `herdscope inspect`: what a file is.
 
-
 use herdscope::calls::{CallOutcome, Edge};
 use herdscope::dataset::{Dataset, assumed_line};
 use herdscope::format;

@@ -1,14 +1,106 @@
-//! `herdscope plot`: a view as a picture. (to come)
-use clap::Args;
+//! `herdscope plot`: a view as a picture.
 
-use super::{Failure, Files};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use herdscope::engine::Engine;
+use herdscope::plot::picture;
+use herdscope::view::View;
+
+use super::{Failure, input};
 
 #[derive(Debug, Args)]
 pub struct Options {
-    #[command(flatten)]
-    files: Files,
+    /// Span CSVs, plain or .gz; - reads standard input.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// What to look at: what stands after # in a link of the page.
+    #[arg(long, value_name = "HASH", default_value = "")]
+    view: String,
+    /// The picture to write: a .png or an .svg.
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+    /// Size in CSS pixels.
+    #[arg(long, value_name = "WxH", default_value = "1440x900", value_parser = size)]
+    size: [u32; 2],
+    /// Device pixels of a CSS pixel.
+    #[arg(long, value_name = "1|2|3", default_value = "1", value_parser = clap::value_parser!(u8).range(1..=4))]
+    scale: u8,
+    /// The colours.
+    #[arg(long, default_value = "light")]
+    theme: Theme,
 }
 
-pub fn run(_: &Options) -> Result<(), Failure> {
-    Ok(())
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Theme {
+    Light,
+    Dark,
+}
+
+#[derive(Clone, Copy)]
+enum Format {
+    Png,
+    Svg,
+}
+
+pub fn run(options: &Options) -> Result<(), Failure> {
+    let format = format(&options.output)?;
+    let (view, notices) = View::parse(&options.view);
+    for notice in notices {
+        eprintln!("herdscope: {notice}");
+    }
+    let mut engine = Engine::with(input::read(&options.files)?);
+    let how = picture::Options {
+        size: options.size,
+        scale: options.scale.into(),
+        style: match options.theme {
+            Theme::Light => picture::light(),
+            Theme::Dark => picture::dark(),
+        },
+    };
+    let bytes = match format {
+        Format::Png => picture::png(&mut engine, &view, &how),
+        Format::Svg => picture::svg(&mut engine, &view, &how).map(String::into_bytes),
+    };
+    let bytes =
+        bytes.map_err(|why| Failure::Input(format!("the picture cannot be drawn: {why}")))?;
+    fs::write(&options.output, bytes).map_err(|error| {
+        Failure::Input(format!(
+            "{}: it cannot be written: {error}",
+            options.output.display()
+        ))
+    })
+}
+
+fn format(output: &Path) -> Result<Format, Failure> {
+    let ending = output
+        .extension()
+        .and_then(|it| it.to_str())
+        .unwrap_or_default();
+    match ending.to_ascii_lowercase().as_str() {
+        "png" => Ok(Format::Png),
+        "svg" => Ok(Format::Svg),
+        _ => Err(Failure::Usage(format!(
+            "--output: got {}, expected a name that ends in .png or .svg",
+            output.display()
+        ))),
+    }
+}
+
+fn size(text: &str) -> Result<[u32; 2], String> {
+    const LARGEST: u32 = 8_192;
+    let sides = text.split_once('x').and_then(|(width, height)| {
+        Some([width.trim().parse().ok()?, height.trim().parse().ok()?])
+    });
+    match sides {
+        Some([width, height])
+            if (200..=LARGEST).contains(&width) && (300..=LARGEST).contains(&height) =>
+        {
+            Ok([width, height])
+        }
+        _ => Err(format!(
+            "expected WIDTHxHEIGHT, from 200x300 to {LARGEST}x{LARGEST}"
+        )),
+    }
 }

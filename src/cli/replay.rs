@@ -1,6 +1,5 @@
 //! `herdscope replay`: the breaker over the calls of an edge.
 
-
 use clap::{Args, ValueEnum};
 use halfopen::{Config, State};
 use herdscope::calls::Edge;

@@ -32,8 +32,8 @@ pub struct Look {
     series: Vec<Option<Paint>>,
     failed: Option<Paint>,
     timed_out: Option<Paint>,
-    /// The duration from which on a span is opaque, nanoseconds.
-    pub opaque_from: u64,
+    /// See [`opaque_from`].
+    opaque_from: Vec<u64>,
 }
 
 impl Look {
@@ -43,7 +43,7 @@ impl Look {
         style: &Style,
         color_by: ColorBy,
         hidden: &[String],
-        opaque_from: u64,
+        opaque_from: &[u64],
     ) -> Look {
         let shown = |key: &str| !hidden.iter().any(|it| it == key);
         let numbers = series_numbers(table, color_by);
@@ -60,7 +60,7 @@ impl Look {
             series: table.services().map(paint).collect(),
             failed: failure(FAILED, style.failed, FAILED_LAYER),
             timed_out: failure(TIMED_OUT, style.timed_out, TIMED_OUT_LAYER),
-            opaque_from: opaque_from.max(1),
+            opaque_from: opaque_from.to_vec(),
         }
     }
 
@@ -73,31 +73,44 @@ impl Look {
         }
     }
 
-    /// A span's opacity: its duration against `opaque_from`, from a quarter up. Failures are always
-    /// seen, however short.
-    pub fn alpha(&self, duration: u64, outcome: Outcome) -> u8 {
+    /// A span's opacity: its duration against [`opaque_from`] its service, from a quarter up.
+    /// Failures are always seen, however short.
+    pub fn alpha(&self, service: ServiceIdx, duration: u64, outcome: Outcome) -> u8 {
         const FAINTEST: u64 = 64;
         if outcome != Outcome::Success {
             return 242;
         }
-        let share = duration.min(self.opaque_from);
-        let scaled = u128::from(255 - FAINTEST) * u128::from(share) / u128::from(self.opaque_from);
+        let whole = self
+            .opaque_from
+            .get(service.0 as usize)
+            .copied()
+            .unwrap_or(1)
+            .max(1);
+        let share = duration.min(whole);
+        let scaled = u128::from(255 - FAINTEST) * u128::from(share) / u128::from(whole);
         (FAINTEST + scaled as u64) as u8
     }
 }
 
-/// The duration from which on spans are opaque: the 99.9th percentile of what is known, so that a
-/// single stuck span does not make all others pale. O(spans).
-pub fn opaque_from(table: &SpanTable) -> u64 {
-    let known = table.duration.iter().copied();
-    let mut known: Vec<u64> = known
-        .filter(|&it| it != crate::rows::UNKNOWN_DURATION)
-        .collect();
-    if known.is_empty() {
-        return 1;
+/// For each service, the duration in nanoseconds from which on its spans are opaque: its 99th
+/// percentile. Of its own, because a service behind a queue is a hundred times quicker than its
+/// client and would not be seen; and not the longest, because one stuck span would make all others
+/// pale. O(spans).
+pub fn opaque_from(table: &SpanTable) -> Vec<u64> {
+    let mut known: Vec<Vec<u64>> = vec![Vec::new(); table.services().count()];
+    for (service, &duration) in table.service.iter().zip(&table.duration) {
+        if duration != crate::rows::UNKNOWN_DURATION {
+            known[service.0 as usize].push(duration);
+        }
     }
-    let at = (known.len() - 1) * 999 / 1000;
-    *known.select_nth_unstable(at).1
+    let percentile = |durations: &mut Vec<u64>| {
+        let last = durations.len().checked_sub(1)?;
+        Some(*durations.select_nth_unstable(last * 99 / 100).1)
+    };
+    known
+        .iter_mut()
+        .map(|it| percentile(it).unwrap_or(1))
+        .collect()
 }
 
 /// The legend of a table: tiers or services, then failures and timeouts where there are any.

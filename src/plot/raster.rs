@@ -85,7 +85,7 @@ fn bar(
         x: [from, to],
         y: [y.start, y.end],
         color: paint.color,
-        alpha: look.alpha(if end == start { 0 } else { duration }, outcome),
+        alpha: look.alpha(service, if end == start { 0 } else { duration }, outcome),
         hatched: nested && outcome == Outcome::TimedOut,
     };
     // Nested, nothing hides anything: the order is that of the tiers.

@@ -120,7 +120,7 @@ impl Thread {
 
     async fn read(&self, id: u32, input: Input, file: Option<File>) -> Result<(), String> {
         let start = self.now();
-        let mut bytes = self.begin(input, file).await?;
+        let mut bytes = self.begin(id, input, file).await?;
         let mut turn = self.now();
         let mut reported = turn;
         while let Some(piece) = bytes.next().await? {
@@ -152,9 +152,12 @@ impl Thread {
     }
 
     /// Where the bytes come from; the engine is ready for them.
-    async fn begin(&self, input: Input, file: Option<File>) -> Result<Bytes, String> {
+    async fn begin(&self, id: u32, input: Input, file: Option<File>) -> Result<Bytes, String> {
         let begin = |name: String, source: Option<Source>, total: Option<u64>| {
-            self.engine.borrow_mut().begin(name, source, total);
+            // Another reading may have begun while this one waited for its first bytes.
+            if self.reading.get() == Some(id) {
+                self.engine.borrow_mut().begin(name, source, total);
+            }
         };
         match input {
             Input::Text(text) => {

@@ -1,0 +1,155 @@
+//! The strip above the plot: all of the time, and a window that is what the plot shows.
+//!
+//! The window is dragged, resized by its handles, or moved by the arrow keys; the ranks follow, so
+//! that the traces of the new time are in view. Invariant: the window is drawn from the last picture.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use web_sys::{Element, Event, KeyboardEvent, PointerEvent};
+
+use crate::format;
+use crate::messages::Scene;
+use crate::view::Viewport;
+use crate::viewport;
+use crate::web::dom;
+use crate::web::herds;
+use crate::web::history::Gesture;
+use crate::web::page::App;
+
+/// The part of the window that is moved.
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    Left,
+    Right,
+    Whole,
+}
+
+#[derive(Clone, Copy)]
+struct Drag {
+    part: Part,
+    /// The time under the pointer at the start.
+    from: i64,
+    viewport: Viewport,
+}
+
+/// What a key moves an edge by, as a share of the strip, and the window as a share of itself.
+const EDGE_STEP: f64 = 0.01;
+const WINDOW_STEP: f64 = 0.2;
+
+pub fn install(app: &Rc<App>) {
+    let drag: Rc<Cell<Option<Drag>>> = Rc::default();
+    let (it, dragged) = (app.clone(), drag.clone());
+    app.dom.on("overview", "pointerdown", move |event: PointerEvent| {
+        dragged.set(press(&it, &event));
+        if dragged.get().is_some() {
+            // As in the plot: without it the drag ends at the strip's edge.
+            let _ = it.dom.html("overview").set_pointer_capture(event.pointer_id());
+        }
+    });
+    let (it, dragged) = (app.clone(), drag.clone());
+    app.dom.on("overview", "pointermove", move |event: PointerEvent| {
+        if let (Some(drag), Some(time)) = (dragged.get(), time_under(&it, &event)) {
+            let by = time.saturating_sub(drag.from);
+            shift(&it, drag.viewport, drag.part, by, Gesture::Drag("overview"));
+        }
+    });
+    for end in ["pointerup", "pointercancel"] {
+        let (it, dragged) = (app.clone(), drag.clone());
+        app.dom.on("overview", end, move |_: Event| {
+            if dragged.take().is_some() {
+                herds::end_seek(&it);
+            }
+        });
+    }
+    let it = app.clone();
+    app.dom.on("overview", "dblclick", move |_: Event| it.home());
+    for (id, part) in [("window-left", Part::Left), ("window-right", Part::Right), ("window-hold", Part::Whole)] {
+        let it = app.clone();
+        app.dom.on(id, "keydown", move |event: KeyboardEvent| key(&it, part, &event));
+    }
+}
+
+fn press(app: &App, event: &PointerEvent) -> Option<Drag> {
+    let viewport = app.viewport()?;
+    app.limits()?;
+    let from = time_under(app, event)?;
+    let part = dom::closest(event, "#window button").map(|it: Element| it.id());
+    let part = match (event.button(), part.as_deref()) {
+        (0, Some("window-left")) => Part::Left,
+        (0, Some("window-right")) => Part::Right,
+        (0, Some(_)) => Part::Whole,
+        (0, None) => {
+            let middle = viewport.t0 + (viewport.t1 - viewport.t0) / 2;
+            shift(app, viewport, Part::Whole, from - middle, Gesture::Drag("overview"));
+            let moved = Viewport { t0: viewport.t0 + from - middle, t1: viewport.t1 + from - middle, ..viewport };
+            return Some(Drag { part: Part::Whole, from, viewport: moved });
+        }
+        _ => return None,
+    };
+    Some(Drag { part, from, viewport })
+}
+
+fn time_under(app: &App, event: &PointerEvent) -> Option<i64> {
+    let rect = app.dom.html("overview-canvas").get_bounding_client_rect();
+    let share = (f64::from(event.client_x()) - rect.left()) / rect.width().max(1.0);
+    let state = app.state.borrow();
+    let [t0, t1] = state.scene.as_ref()?.overview_time;
+    Some(viewport::time_at(Viewport { t0, t1, y0: 0, y1: 1 }, share.clamp(0.0, 1.0)))
+}
+
+/// Moves a part of the window of `viewport` by a time.
+fn shift(app: &App, viewport: Viewport, part: Part, by: i64, gesture: Gesture) {
+    let Some(limits) = app.limits() else { return };
+    let (t0, t1) = match part {
+        Part::Left => (viewport.t0.saturating_add(by), viewport.t1),
+        Part::Right => (viewport.t0, viewport.t1.saturating_add(by)),
+        Part::Whole => (viewport.t0.saturating_add(by), viewport.t1.saturating_add(by)),
+    };
+    // An edge that is pulled over the other one takes its place.
+    let (t0, t1) = (t0.min(t1), t0.max(t1));
+    let there = viewport::with_time(viewport, t0, t1, limits);
+    herds::seek(app, there.t0, there.t1, gesture);
+}
+
+fn key(app: &App, part: Part, event: &KeyboardEvent) {
+    let sign = match event.key().as_str() {
+        "ArrowLeft" | "ArrowDown" => -1.0,
+        "ArrowRight" | "ArrowUp" => 1.0,
+        _ => return,
+    };
+    event.prevent_default();
+    let Some(viewport) = app.viewport() else { return };
+    let whole = app.state.borrow().scene.as_ref().map(|it| it.overview_time);
+    let Some([t0, t1]) = whole else { return };
+    let by = match part {
+        Part::Whole => (viewport.t1 - viewport.t0) as f64 * WINDOW_STEP,
+        Part::Left | Part::Right => (t1 - t0) as f64 * EDGE_STEP,
+    };
+    shift(app, viewport, part, (sign * by) as i64, Gesture::Burst("overview"));
+}
+
+/// After a picture: the window where the picture is.
+pub fn render(app: &App, scene: &Scene) {
+    let dom = &app.dom;
+    let [t0, t1] = scene.overview_time;
+    let whole = Viewport { t0, t1, y0: 0, y1: 1 };
+    let share = |time: i64| viewport::x_of(whole, time).clamp(0.0, 1.0);
+    let (left, right) = (share(scene.viewport.t0), share(scene.viewport.t1));
+    let window = dom.html("window");
+    dom::style(&window, "left", &format!("{:.4}%", left * 100.0));
+    dom::style(&window, "width", &format!("{:.4}%", (right - left) * 100.0));
+    window.set_hidden(t1 <= t0);
+    let range = format::time_range(scene.viewport.t0, scene.viewport.t1);
+    let decimals = format::decimals_for(scene.viewport.t1 - scene.viewport.t0);
+    let says = [
+        ("window-left", left, format::time_of_day(scene.viewport.t0, decimals)),
+        ("window-hold", left, range),
+        ("window-right", right, format::time_of_day(scene.viewport.t1, decimals)),
+    ];
+    for (id, at, text) in says {
+        let part = dom.html(id);
+        dom::set(&part, "aria-valuenow", &format!("{:.0}", at * 1000.0));
+        dom::set(&part, "aria-valuetext", &text);
+    }
+}

@@ -1,0 +1,377 @@
+//! Mouse and keys on the span plot, and what lies over it: selection, hovered span, picked trace.
+//!
+//! Invariant: gestures turn into viewports in [`crate::viewport`]; here are only the places where they
+//! happen. One question about the pointer's place is under way at a time.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use wasm_bindgen::JsCast;
+use web_sys::{HtmlElement, KeyboardEvent, MouseEvent, PointerEvent, WheelEvent};
+
+use crate::format;
+use crate::messages::{PointRequest, Request, Scene, SpanLabel};
+use crate::view::{MILLI, Pane, Viewport};
+use crate::viewport::{self, Axes, CLICK_PX};
+use crate::web::dom;
+use crate::web::history::Gesture;
+use crate::web::page::App;
+use crate::web::{open, trace};
+
+/// What the pointer is doing.
+#[derive(Default)]
+pub struct Pointer {
+    drag: Cell<Option<Drag>>,
+    /// Where it is, CSS pixels within the plot area.
+    at: Cell<Option<[f64; 2]>>,
+    hovered: RefCell<Option<SpanLabel>>,
+    /// What was picked before a click that may become a double-click.
+    before_click: RefCell<Option<(Option<String>, Pane)>>,
+}
+
+#[derive(Clone, Copy)]
+struct Drag {
+    /// CSS pixels within the plot area.
+    from: [f64; 2],
+    viewport: Viewport,
+    pans: bool,
+    moved: bool,
+}
+
+/// How far off a span may be, in CSS pixels.
+const REACH_PX: f64 = 6.0;
+/// What a step of the keys moves by, as a share of what is in view.
+const STEP: f64 = 0.1;
+/// What a step of the keys zooms by.
+const ZOOM_STEP: f64 = 0.8;
+/// How strongly the wheel zooms, per CSS pixel that it would scroll.
+const WHEEL: f64 = 0.0018;
+
+pub fn install(app: &Rc<App>) {
+    let it = app.clone();
+    app.dom.on("plot", "wheel", move |event: WheelEvent| wheel(&it, &event));
+    let it = app.clone();
+    app.dom.on("plot", "pointerdown", move |event: PointerEvent| press(&it, &event));
+    let it = app.clone();
+    app.dom.on("plot", "pointermove", move |event: PointerEvent| moved(&it, &event));
+    let it = app.clone();
+    app.dom.on("plot", "pointerup", move |event: PointerEvent| release(&it, &event));
+    let it = app.clone();
+    app.dom.on("plot", "pointercancel", move |_: PointerEvent| end_drag(&it));
+    let it = app.clone();
+    app.dom.on("plot", "pointerleave", move |_: PointerEvent| leave(&it));
+    let it = app.clone();
+    app.dom.on("plot", "dblclick", move |event: MouseEvent| double_click(&it, &event));
+    let it = app.clone();
+    dom::on(&app.dom.document, "keydown", move |event: KeyboardEvent| key(&it, &event));
+}
+
+/// Where the pointer is in the plot area, CSS pixels, and the size of the area.
+fn place(app: &App, event: &MouseEvent) -> ([f64; 2], [f64; 2]) {
+    let rect = app.dom.html("plot-over").get_bounding_client_rect();
+    let at = [f64::from(event.client_x()) - rect.left(), f64::from(event.client_y()) - rect.top()];
+    (at, [rect.width().max(1.0), rect.height().max(1.0)])
+}
+
+fn share([x, y]: [f64; 2], [width, height]: [f64; 2]) -> [f64; 2] {
+    [(x / width).clamp(0.0, 1.0), (y / height).clamp(0.0, 1.0)]
+}
+
+/// Whether the event is about something that lies over the plot and has its own use of the mouse.
+fn is_elsewhere(event: &MouseEvent) -> bool {
+    dom::closest(event, ".hint").is_some()
+}
+
+fn wheel(app: &App, event: &WheelEvent) {
+    if is_elsewhere(event) {
+        return;
+    }
+    event.prevent_default();
+    let unit = match event.delta_mode() {
+        WheelEvent::DOM_DELTA_LINE => 24.0,
+        WheelEvent::DOM_DELTA_PAGE => 400.0,
+        _ => 1.0,
+    };
+    // Browsers turn the wheel sideways while Shift is down.
+    let (dx, dy) = match event.shift_key() && event.delta_y() == 0.0 {
+        true => (0.0, event.delta_x() * unit),
+        false => (event.delta_x() * unit, event.delta_y() * unit),
+    };
+    let axes = match (event.shift_key(), event.alt_key()) {
+        (true, false) => Axes::Time,
+        (false, true) => Axes::Traces,
+        _ => Axes::Both,
+    };
+    let (at, size) = place(app, event);
+    if dx.abs() > dy.abs() {
+        app.move_by(Gesture::Burst("wheel"), |it, limits| viewport::pan(it, [dx / size[0], 0.0], limits));
+    } else {
+        let factor = (dy.clamp(-600.0, 600.0) * WHEEL).exp();
+        app.move_by(Gesture::Burst("wheel"), |it, limits| {
+            viewport::zoom(it, share(at, size), factor, axes, limits)
+        });
+    }
+    hide_hover(app);
+}
+
+fn press(app: &App, event: &PointerEvent) {
+    if is_elsewhere(event) || !matches!(event.button(), 0 | 1) {
+        return;
+    }
+    let Some(viewport) = app.viewport().filter(|_| app.limits().is_some()) else { return };
+    // The middle button would scroll by itself.
+    if event.button() == 1 {
+        event.prevent_default();
+    }
+    let pans = event.button() == 1 || event.shift_key() || event.pointer_type() == "touch";
+    let (from, _) = place(app, event);
+    // A pointer that is gone already cannot be followed out of the plot; the drag works all the same.
+    let _ = app.dom.html("plot").set_pointer_capture(event.pointer_id());
+    app.plot.drag.set(Some(Drag { from, viewport, pans, moved: false }));
+}
+
+fn moved(app: &App, event: &PointerEvent) {
+    let (at, size) = place(app, event);
+    let Some(mut drag) = app.plot.drag.get() else {
+        app.plot.at.set(Some(at));
+        return ask_what_is_here(app, event, at, size);
+    };
+    let by = [at[0] - drag.from[0], at[1] - drag.from[1]];
+    drag.moved |= by[0].hypot(by[1]) >= CLICK_PX;
+    app.plot.drag.set(Some(drag));
+    if !drag.moved {
+        return;
+    }
+    hide_hover(app);
+    if drag.pans {
+        app.dom.html("plot").set_class_name("card plot panning");
+        let by = [-by[0] / size[0], -by[1] / size[1]];
+        app.move_by(Gesture::Drag("pan"), |_, limits| viewport::pan(drag.viewport, by, limits));
+    } else {
+        show_selection(app, drag.from, at, size);
+    }
+}
+
+fn release(app: &App, event: &PointerEvent) {
+    let Some(drag) = app.plot.drag.get() else { return };
+    let (at, size) = place(app, event);
+    end_drag(app);
+    match (drag.moved, drag.pans) {
+        (true, true) => {}
+        (true, false) => app.move_by(Gesture::Step, |it, limits| {
+            viewport::select(it, share(drag.from, size), share(at, size), limits)
+        }),
+        (false, _) if event.button() == 0 => pick(app, at, size),
+        (false, _) => {}
+    }
+}
+
+fn end_drag(app: &App) {
+    app.plot.drag.set(None);
+    app.dom.show("selection", false);
+    app.dom.html("plot").set_class_name("card plot");
+    app.report(app.history.end_gesture());
+}
+
+fn leave(app: &App) {
+    app.plot.at.set(None);
+    hide_hover(app);
+}
+
+fn double_click(app: &App, event: &MouseEvent) {
+    if is_elsewhere(event) {
+        return;
+    }
+    trace::forget_pick(app);
+    let before = app.plot.before_click.take();
+    app.change(Gesture::Step, |view| {
+        view.viewport = None;
+        if let Some((trace, pane)) = before {
+            (view.trace, view.pane) = (trace, pane);
+        }
+    });
+}
+
+fn pick(app: &App, at: [f64; 2], size: [f64; 2]) {
+    let Some(point) = point_at(app, at, size) else { return };
+    {
+        let state = app.state.borrow();
+        let mut before = app.plot.before_click.borrow_mut();
+        // The second click of two comes back to what was there before the first.
+        let first = trace::is_settled(app);
+        if first || before.is_none() {
+            *before = Some((state.view.trace.clone(), state.view.pane));
+        }
+    }
+    if let Some(id) = app.report(app.client.send(&Request::Pick(point))) {
+        trace::await_pick(app, id);
+    }
+}
+
+/// A question about a place of the last picture.
+fn point_at(app: &App, at: [f64; 2], size: [f64; 2]) -> Option<PointRequest> {
+    let state = app.state.borrow();
+    let scene = state.scene.as_ref()?;
+    let inside = (-REACH_PX..=size[0] + REACH_PX).contains(&at[0])
+        && (-REACH_PX..=size[1] + REACH_PX).contains(&at[1]);
+    let scale = f64::from(scene.plot[0]) / size[0];
+    inside.then(|| PointRequest {
+        viewport: scene.viewport,
+        plot: scene.plot,
+        at: at.map(|css| css * scale),
+        reach: REACH_PX * scale,
+        hidden: state.view.hidden.clone(),
+        color_by: state.view.color_by,
+    })
+}
+
+fn ask_what_is_here(app: &App, event: &PointerEvent, at: [f64; 2], size: [f64; 2]) {
+    let point = (!is_elsewhere(event) && app.limits().is_some()).then(|| point_at(app, at, size));
+    match point.flatten() {
+        Some(point) => {
+            app.report(app.client.hover(point));
+        }
+        None => hide_hover(app),
+    }
+}
+
+/// The engine's answer.
+pub fn hovered(app: &App, label: Option<SpanLabel>) {
+    let at = app.plot.at.get().filter(|_| app.plot.drag.get().is_none());
+    let (Some(label), Some(at)) = (label, at) else { return hide_hover(app) };
+    let same = app.plot.hovered.borrow().as_ref() == Some(&label);
+    if !same {
+        fill_tip(app, &label);
+        app.plot.hovered.replace(Some(label));
+        place_hover(app);
+    }
+    place_tip(app, at);
+}
+
+fn hide_hover(app: &App) {
+    app.plot.hovered.replace(None);
+    app.dom.show("tip", false);
+    app.dom.show("hovered", false);
+}
+
+fn fill_tip(app: &App, label: &SpanLabel) {
+    let dom = &app.dom;
+    let tip = dom.html("tip");
+    dom::clear(&tip);
+    let line = |class: &str, text: &str| dom.new_element("div", class, text);
+    let first = line("", "");
+    dom::fill(&first, &[&dom.new_element("b", "", &label.service), &text(app, &format!(" {}", label.operation))]);
+    let second = line("", "");
+    let (says, class) = trace::outcome(label);
+    let after = label.duration.map_or_else(|| "after an unknown time".to_owned(), |ns| {
+        format!("after {}", format::duration(ns))
+    });
+    dom::fill(&second, &[
+        &text(app, &format!("{} span · ", label.kind)),
+        &dom.new_element("b", class, says),
+        &text(app, &format!(" {after}")),
+    ]);
+    dom::fill(&tip, &[&first, &second]);
+    for more in trace::more(label) {
+        dom::fill(&tip, &[&line("quiet", &more)]);
+    }
+}
+
+fn text(app: &App, text: &str) -> web_sys::Text {
+    app.dom.document.create_text_node(text)
+}
+
+/// Puts the tooltip beside the pointer, on the side where there is room.
+fn place_tip(app: &App, at: [f64; 2]) {
+    let tip = app.dom.html("tip");
+    tip.set_hidden(false);
+    let (over, plot) = (app.dom.html("plot-over"), app.dom.html("plot"));
+    let at = [at[0] + f64::from(over.offset_left()), at[1] + f64::from(over.offset_top())];
+    let (tip_size, room) = (size_of(&tip), size_of(&plot));
+    let beside = |at: f64, tip: f64, room: f64| {
+        let after = at + 16.0;
+        let place = if after + tip <= room - 4.0 { after } else { at - 16.0 - tip };
+        place.max(4.0)
+    };
+    dom::style(&tip, "left", &format!("{}px", beside(at[0], tip_size[0], room[0])));
+    dom::style(&tip, "top", &format!("{}px", beside(at[1], tip_size[1], room[1])));
+}
+
+fn size_of(element: &HtmlElement) -> [f64; 2] {
+    [element.offset_width().into(), element.offset_height().into()]
+}
+
+/// Frames the hovered span.
+fn place_hover(app: &App) {
+    let hovered = app.plot.hovered.borrow();
+    let state = app.state.borrow();
+    let (Some(label), Some(scene)) = (hovered.as_ref(), state.scene.as_ref()) else { return };
+    let view = scene.viewport;
+    let end = label.start.saturating_add_unsigned(label.duration.unwrap_or(0));
+    let rank = i64::from(label.rank) * MILLI;
+    let (left, right) = (viewport::x_of(view, label.start), viewport::x_of(view, end));
+    let (top, bottom) = (viewport::y_of(view, rank), viewport::y_of(view, rank + MILLI));
+    let mark = app.dom.html("hovered");
+    for (property, share) in [("left", left), ("top", top), ("width", right - left), ("height", bottom - top)] {
+        dom::style(&mark, property, &format!("{:.3}%", share.clamp(-1.0, 2.0) * 100.0));
+    }
+    mark.set_hidden(false);
+}
+
+fn show_selection(app: &App, from: [f64; 2], to: [f64; 2], size: [f64; 2]) {
+    let selection = app.dom.html("selection");
+    let (from, to) = (share(from, size), share(to, size));
+    for (axis, start, extent) in [(0, "left", "width"), (1, "top", "height")] {
+        let (low, high) = (from[axis].min(to[axis]), from[axis].max(to[axis]));
+        dom::style(&selection, start, &format!("{:.3}%", low * 100.0));
+        dom::style(&selection, extent, &format!("{:.3}%", (high - low) * 100.0));
+    }
+    selection.set_hidden(false);
+}
+
+/// After a picture: what lies over it, in its place.
+pub fn render(app: &App, scene: &Scene) {
+    let mark = app.dom.html("marked");
+    let at = scene.marked.map(|rank| viewport::y_of(scene.viewport, i64::from(rank) * MILLI + MILLI / 2));
+    let at = at.filter(|at| (0.0..=1.0).contains(at));
+    if let Some(at) = at {
+        dom::style(&mark, "top", &format!("{:.3}%", at * 100.0));
+    }
+    mark.set_hidden(at.is_none());
+    place_hover(app);
+}
+
+fn key(app: &App, event: &KeyboardEvent) {
+    let typing = dom::closest(event, "input, select, textarea, dialog[open]").is_some();
+    if event.default_prevented() || typing || event.ctrl_key() || event.meta_key() || event.alt_key() {
+        if event.code() == "Escape" && !event.default_prevented() {
+            open::cancel(app);
+        }
+        return;
+    }
+    let pan = |dx: f64, dy: f64| {
+        app.move_by(Gesture::Burst("move"), |it, limits| viewport::pan(it, [dx * STEP, dy * STEP], limits));
+    };
+    let zoom = |factor: f64| {
+        app.move_by(Gesture::Burst("zoom"), |it, limits| {
+            viewport::zoom(it, [0.5, 0.5], factor, Axes::Both, limits)
+        });
+    };
+    match (event.code().as_str(), event.key().as_str()) {
+        ("KeyA" | "ArrowLeft", _) => pan(-1.0, 0.0),
+        ("KeyD" | "ArrowRight", _) => pan(1.0, 0.0),
+        ("KeyW" | "ArrowUp", _) => pan(0.0, -1.0),
+        ("KeyS" | "ArrowDown", _) => pan(0.0, 1.0),
+        (_, "+" | "=") => zoom(ZOOM_STEP),
+        (_, "-" | "_") => zoom(1.0 / ZOOM_STEP),
+        ("Digit0" | "Numpad0", _) => app.home(),
+        (_, "?") => app.dom.html("help").unchecked_ref::<HtmlElement>().click(),
+        ("Escape", _) => {
+            if !open::cancel(app) {
+                app.change(Gesture::Step, |view| view.trace = None);
+            }
+        }
+        _ => return,
+    }
+    event.prevent_default();
+}
