@@ -652,7 +652,7 @@ impl Machine {
     #[cold]
     fn ignore(&mut self, permit: Permit) {
         if self.give_back(permit) {
-            self.ignored += 1;
+            self.ignored += u64::from(self.state != State::Disabled);
         } else {
             self.late_results += 1;
         }

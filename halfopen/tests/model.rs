@@ -31,7 +31,7 @@ fn machine_is_the_model() {
     }
     let cases = config.cases;
     let seen = RefCell::new(BTreeMap::<&str, usize>::new());
-    let strategy = (settings(), any_start(), vec(event(), 1..100));
+    let strategy = (settings(), any_start(), vec(event(), 1..200));
     let result = TestRunner::new(config).run(&strategy, |(settings, start, events)| {
         let causes = compare(settings, start, &events)?;
         for cause in causes {
@@ -383,7 +383,7 @@ impl Model {
         }
         let cut = self.s.timeout.is_some_and(|it| duration >= it);
         if outcome == Outcome::Ignored && !cut {
-            self.ignored += 1;
+            self.ignored += u64::from(self.state != State::Disabled);
             return self.give_back(ticket);
         }
         let failed = cut || outcome == Outcome::Failure;
@@ -603,7 +603,7 @@ impl Model {
             Jitter::Equal => wait / 2,
             Jitter::Full => wait,
         };
-        (wait - spread + (draw * (spread + 1) >> 64)) as u64
+        (wait - spread + ((draw * (spread + 1)) >> 64)) as u64
     }
 }
 
@@ -649,38 +649,50 @@ enum What {
 // Times are in single nanoseconds, so that boundaries are hit often.
 
 fn event() -> impl Strategy<Value = Event> {
-    let step = prop_oneof![
-        6 => Just(0),
-        6 => 1..5i64,
-        2 => 5..60i64,
-        1 => -20..0i64,
-        1 => prop_oneof![Just(1_000_000), Just(i64::MAX / 2), Just(-1_000_000)],
-    ];
-    let outcome = prop_oneof![4 => Just(Outcome::Success), 3 => Just(Outcome::Failure), 1 => Just(Outcome::Ignored)];
-    let duration = prop_oneof![9 => 0..12u64, 1 => Just(u64::MAX)];
-    // Small places are the oldest permits: most calls end in order.
-    let nth = || prop_oneof![3 => Just(0usize), 1 => any::<usize>()];
-    let what = prop_oneof![
-        40 => Just(What::Acquire),
-        40 => (nth(), outcome, duration).prop_map(|(nth, outcome, duration)| What::Settle { nth, outcome, duration }),
-        5 => nth().prop_map(|nth| What::Cancel { nth }),
-        5 => Just(What::Advance),
-        2 => by_hand(),
-    ];
-    (step, what).prop_map(|(step, what)| Event { step, what })
-}
-
-fn by_hand() -> impl Strategy<Value = What> {
-    prop_oneof![
-        4 => Just(What::Open),
-        1 => prop_oneof![0..50u64, Just(u64::MAX)].prop_map(What::OpenFor),
-        4 => Just(What::HalfOpen),
-        1 => Just(What::Close),
-        1 => Just(What::Reset),
-        1 => Just(What::ForceOpen),
-        1 => Just(What::Disable),
-        1 => Just(What::MetricsOnly),
-    ]
+    // A word for each event: strategies for its parts would take most of the
+    // time of the test. A word of zero is a call admitted at the same time.
+    any::<u64>().prop_map(|mut word| {
+        let mut draw = |n: u64| {
+            let it = word % n;
+            word /= n;
+            it
+        };
+        let step = match draw(16) {
+            0..=5 => 0,
+            6..=11 => 1 + draw(4) as i64,
+            12..=13 => 5 + draw(55) as i64,
+            14 => -1 - draw(20) as i64,
+            _ => [1_000_000, -1_000_000, i64::MAX / 2][draw(3) as usize],
+        };
+        let what = draw(200);
+        // Small places are the oldest permits: most calls end in order.
+        let nth = if draw(4) == 0 { draw(100) as usize } else { 0 };
+        let what = match what {
+            0..=87 => What::Acquire,
+            88..=175 => What::Settle {
+                nth,
+                outcome: match draw(8) {
+                    0..=3 => Outcome::Success,
+                    4..=6 => Outcome::Failure,
+                    _ => Outcome::Ignored,
+                },
+                duration: if draw(10) == 0 { u64::MAX } else { draw(12) },
+            },
+            176..=185 => What::Cancel { nth },
+            186..=196 => What::Advance,
+            _ => match draw(14) {
+                0..=3 => What::Open,
+                4..=7 => What::HalfOpen,
+                8 => What::OpenFor(if draw(2) == 0 { u64::MAX } else { draw(50) }),
+                9 => What::Close,
+                10 => What::Reset,
+                11 => What::ForceOpen,
+                12 => What::Disable,
+                _ => What::MetricsOnly,
+            },
+        };
+        Event { step, what }
+    })
 }
 
 fn any_start() -> impl Strategy<Value = i64> {
@@ -714,7 +726,7 @@ fn settings() -> impl Strategy<Value = Settings> {
             let shares = gaps.into_iter().map(|gap| { at += gap; Rate::percent(at * 3) }).collect();
             Ramp::Steps { shares, hold }
         }),
-        2 => Just(Ramp::Steps { shares: vec![Rate::percent(50), Rate::ONE], hold: 15 }),
+        4 => (30..90u64).prop_map(|hold| Ramp::Steps { shares: vec![Rate::percent(50), Rate::ONE], hold }),
         2 => (1..40u64).prop_map(|over| Ramp::Curve { over }),
     ];
     (

@@ -131,6 +131,13 @@ impl Runner {
         match vector["config"]["initial_state"].as_str() {
             None | Some("CLOSED") => {}
             Some("OPEN") => machine.open(0).unwrap(),
+            Some("HALF_OPEN") => {
+                machine.force_open(0);
+                machine.half_open(0).unwrap();
+            }
+            Some("FORCED_OPEN") => machine.force_open(0),
+            Some("DISABLED") => machine.disable(0),
+            Some("METRICS_ONLY") => machine.metrics_only(0),
             Some(other) => return Err(format!("initial_state {other}")),
         }
         self.check_chain(machine.drain_transitions(), State::Closed)?;
