@@ -218,7 +218,7 @@ mod tests {
         check("{'a' 'b'}", &[]);
         check("{\"a\":\"b\\", &[]);
         check(&"[".repeat(100_000), &[]);
-        check("{:::}", &[("", "::")]);
+        check("{:::}", &[("", ":")]);
         check("[object Object],[object Object]", &[]);
     }
 

@@ -20,7 +20,7 @@ mod sheet;
 pub mod time;
 mod unreadable;
 
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 
 use flate2::write::MultiGzDecoder;
 use serde::Serialize;
@@ -64,6 +64,8 @@ pub struct Reader {
     stage: Stage,
     limits: Limits,
     bytes_in: u64,
+    /// How many bytes the gz decoder was given.
+    unpacked: u64,
     failed: Option<Unreadable>,
 }
 
@@ -110,6 +112,7 @@ impl Reader {
             stage: Stage::Start(decoder, Vec::new()),
             limits,
             bytes_in: 0,
+            unpacked: 0,
             failed: None,
         }
     }
@@ -119,6 +122,7 @@ impl Reader {
         if let Some(why) = &self.failed {
             return Err(why.clone());
         }
+        self.bytes_in += bytes.len() as u64;
         let result = self.read(bytes);
         self.failed = result.as_ref().err().cloned();
         result
@@ -136,13 +140,14 @@ impl Reader {
         let mut decoder = match self.stage {
             Stage::Start(decoder, _) | Stage::Plain(decoder) => decoder,
             Stage::Gz(mut gz) => {
-                cut = gz.try_finish().is_err();
+                let end = gz.try_finish().map_err(|why| why.kind());
+                cut = end == Err(ErrorKind::UnexpectedEof);
                 let decoder = gz.get_mut();
                 if let Some(why) = decoder.failed.take() {
                     return Err(why);
                 }
-                if cut && decoder.sheet.intake.rows.is_empty() && decoder.bytes_out == 0 {
-                    return Err(Unreadable::gz_broken(self.bytes_in));
+                if end.is_err() && !(cut && decoder.bytes_out > 0) {
+                    return Err(Unreadable::gz_broken(self.bytes_in / GZ_BLOCK * GZ_BLOCK));
                 }
                 let sheet = Sheet::new(self.limits);
                 Box::new(std::mem::replace(decoder, Decoder::new(sheet)))
@@ -188,10 +193,7 @@ impl Reader {
 
     fn read(&mut self, bytes: &[u8]) -> Result<(), Unreadable> {
         match &mut self.stage {
-            Stage::Plain(decoder) => {
-                self.bytes_in += bytes.len() as u64;
-                decoder.push(bytes)
-            }
+            Stage::Plain(decoder) => decoder.push(bytes),
             Stage::Gz(_) => self.unpack(bytes),
             Stage::Start(_, held) => {
                 let wanted = 3usize.saturating_sub(held.len()).min(bytes.len());
@@ -224,8 +226,8 @@ impl Reader {
             return Ok(());
         };
         while !bytes.is_empty() {
-            let block_end = (self.bytes_in / GZ_BLOCK + 1) * GZ_BLOCK;
-            let length = bytes.len().min((block_end - self.bytes_in) as usize);
+            let block_end = (self.unpacked / GZ_BLOCK + 1) * GZ_BLOCK;
+            let length = bytes.len().min((block_end - self.unpacked) as usize);
             let (now, later) = bytes.split_at(length);
             let most = block_end.saturating_mul(self.limits.gz_ratio);
             gz.get_mut().most_out = most.max(self.limits.gz_free);
@@ -235,10 +237,10 @@ impl Reader {
                 return Err(match decoder.failed.take() {
                     Some(why) => why,
                     None if bomb => Unreadable::gz_bomb(self.limits.gz_ratio),
-                    None => Unreadable::gz_broken(self.bytes_in),
+                    None => Unreadable::gz_broken(block_end - GZ_BLOCK),
                 });
             }
-            self.bytes_in += length as u64;
+            self.unpacked += length as u64;
             bytes = later;
         }
         Ok(())

@@ -35,7 +35,7 @@ pub enum UnreadableKind {
 pub struct Unreadable {
     /// What is wrong.
     pub kind: UnreadableKind,
-    /// Where, when that can be told: `line 17`, `byte 400`.
+    /// Where, when that can be told: `line 17`, `after byte 4096`.
     pub place: Option<String>,
     /// What was found.
     pub got: String,
@@ -144,7 +144,7 @@ impl Unreadable {
     pub(super) fn gz_broken(at: u64) -> Unreadable {
         Unreadable {
             kind: UnreadableKind::GzBroken,
-            place: Some(format!("byte {at}")),
+            place: Some(format!("after byte {at}")),
             got: "the gz data are damaged or cut off".into(),
             expected: "a whole .gz file",
             remedy: "download or export it again",

@@ -1,0 +1,165 @@
+//! The small awkward files, one by one, and the rules that they stand for.
+
+use crate::support::{check, files, fixtures, print, read};
+
+/// The texts beside the awkward files hold all that is read; `UPDATE_EXPECT=1` writes them anew.
+#[test]
+fn every_awkward_file_reads_as_its_text_says() {
+    for file in files(fixtures().join("edge"), "csv") {
+        let got = match read(&std::fs::read(&file).unwrap()) {
+            Ok(reading) => print(&reading),
+            Err(why) => format!("{why}\n"),
+        };
+        let expected = file.with_extension("txt");
+        if std::env::var_os("UPDATE_EXPECT").is_some() {
+            std::fs::write(&expected, &got).unwrap();
+        }
+        assert_eq!(got, std::fs::read_to_string(&expected).unwrap(), "{file:?}");
+    }
+}
+
+/// A name that a million letters and a NUL are part of.
+#[test]
+fn a_huge_cell() {
+    let name = "x".repeat(1_000_000);
+    let csv = format!(
+        "trace_id,span_id,service,name,start_ms,duration_ms\nt,s,s\0vc,\"{name}\",1767607200123,5\n"
+    );
+    let reading = read(csv.as_bytes()).unwrap();
+    assert_eq!(reading.rows.len(), 1);
+    assert_eq!(
+        reading.rows.names.get(reading.rows.operation[0]).len(),
+        1_000_000
+    );
+    assert_eq!(reading.rows.names.get(reading.rows.service[0]), "s\0vc");
+}
+
+const HEADER: &str = "trace_id,span_id,start_ms,duration_ms,attributes\n";
+
+#[test]
+fn a_cut_in_a_quoted_cell_is_a_cut() {
+    check(
+        format!("{HEADER}t,a,1767607200123,5,{{}}\nt,b,1767607200123,5,\"{{\"\"k"),
+        r#"generic
+           ! row_truncated x1 row 3
+           t/a<- 2026-01-05T10:00:00.123000000Z 5ms  "" unset success @- >- "" #2"#,
+    );
+}
+
+#[test]
+fn a_quote_that_never_ends_is_told_with_its_line() {
+    check(
+        format!(
+            "{HEADER}t,a,1767607200123,5,{{}}\nt,\"b,1767607200123,5,{{}}\nt,c,1767607200123,5,{{}}\n"
+        ),
+        r#"generic
+           ! quote_open x1 row 3 "a quote in the row of line 3"
+           t/a<- 2026-01-05T10:00:00.123000000Z 5ms  "" unset success @- >- "" #2"#,
+    );
+}
+
+#[test]
+fn short_and_long_rows_cost_themselves() {
+    check(
+        format!(
+            "{HEADER}t,a\nt,b,1767607200123,5,x,y,z\nt,c,1767607200123,5,x,,\n\n   \nt,d,1767607200123,5,x"
+        ),
+        r#"generic
+           ! row_short x1 row 2
+           ! row_long x1 row 3
+           t/b<- 2026-01-05T10:00:00.123000000Z 5ms  "" unset success @- >- "" #3
+           t/c<- 2026-01-05T10:00:00.123000000Z 5ms  "" unset success @- >- "" #4
+           t/d<- 2026-01-05T10:00:00.123000000Z 5ms  "" unset success @- >- "" #5"#,
+    );
+}
+
+#[test]
+fn joined_cells_keep_their_delimiters() {
+    check(
+        format!("{HEADER}t,a,1767607200123,5,{{\"x\":1,\"k8s.pod.name\":\"web-1\"}}\n"),
+        r#"generic
+           ! row_long x1 row 2
+           t/a<- 2026-01-05T10:00:00.123000000Z 5ms  "" unset success @web-1 >- "" #2"#,
+    );
+}
+
+#[test]
+fn line_ends_of_all_kinds() {
+    let row = r#"t/a<- 2026-01-05T10:00:00.123000000Z 5ms  "" unset success @- >- "" #2"#;
+    for end in ["\n", "\r\n", "\r", "\n\n", "\r\n\r\n", ""] {
+        let header = HEADER.trim_end();
+        let between = if end.is_empty() { "\n" } else { end };
+        check(
+            format!("{header}{between}t,a,1767607200123,5,x{end}"),
+            &format!("generic\n{row}"),
+        );
+    }
+}
+
+#[test]
+fn headers_twice_and_unnamed() {
+    check(
+        "trace_id,span_id,start_ms,duration_ms,name,name,,\nt,a,1767607200123,5,first,second,x,y\n",
+        r#"generic
+           ! duplicate_header x1 row 1 name
+           t/a<- 2026-01-05T10:00:00.123000000Z 5ms  "first" unset success @- >- "" #2"#,
+    );
+}
+
+#[test]
+fn two_files_joined_with_their_marks() {
+    let file = format!("\u{feff}{HEADER}t,a,1767607200123,5,x\n");
+    check(
+        file.repeat(2),
+        r#"generic
+           ! repeated_header x1 row 3
+           t/a<- 2026-01-05T10:00:00.123000000Z 5ms  "" unset success @- >- "" #2
+           t/a<- 2026-01-05T10:00:00.123000000Z 5ms  "" unset success @- >- "" #4"#,
+    );
+}
+
+#[test]
+fn bad_times_and_durations() {
+    check(
+        format!(
+            "{HEADER}t,a,soon,5,x\nt,b,99999999999999999999,5,x\nt,c,1767607200123,99999999999999999999,x\n\
+             t,d,1767607200123,quick,x\nt,e,1767607200123,-5,x\nt,f,1767607200123,NaN,x\n"
+        ),
+        r#"generic
+           ! bad_time x2 row 2 start_ms "soon"
+           ! bad_duration x3 row 4 duration_ms "99999999999999999999"
+           ! negative_duration x1 row 6 duration_ms "-5"
+           t/c<- 2026-01-05T10:00:00.123000000Z ?  "" unset success @- >- "" #4
+           t/d<- 2026-01-05T10:00:00.123000000Z ?  "" unset success @- >- "" #5
+           t/e<- 2026-01-05T10:00:00.123000000Z ?  "" unset success @- >- "" #6
+           t/f<- 2026-01-05T10:00:00.123000000Z ?  "" unset success @- >- "" #7"#,
+    );
+}
+
+#[test]
+fn sampling_is_told_by_the_trace_state() {
+    let row = "t,a,1767607200123,5,";
+    check(
+        format!(
+            "trace_id,span_id,start_ms,duration_ms,trace_state\n{row}ot=th:c\n{row}ot=th:0\n{row}x=y\n"
+        ),
+        r#"generic
+           ! sampled x1 row 2 trace_state
+           t/a<- 2026-01-05T10:00:00.123000000Z 5ms  "" unset success @- >- "" #2
+           t/a<- 2026-01-05T10:00:00.123000000Z 5ms  "" unset success @- >- "" #3
+           t/a<- 2026-01-05T10:00:00.123000000Z 5ms  "" unset success @- >- "" #4"#,
+    );
+}
+
+#[test]
+fn utf_16_of_both_kinds() {
+    let csv = format!("{HEADER}t,\u{1f600}é,1767607200123,5,x\n");
+    let expected = "generic\nt/\u{1f600}é<- 2026-01-05T10:00:00.123000000Z 5ms  \"\" unset success @- >- \"\" #2";
+    for mark in ["\u{feff}", ""] {
+        let units: Vec<u16> = mark.encode_utf16().chain(csv.encode_utf16()).collect();
+        let little: Vec<u8> = units.iter().flat_map(|it| it.to_le_bytes()).collect();
+        let big: Vec<u8> = units.iter().flat_map(|it| it.to_be_bytes()).collect();
+        check(little, expected);
+        check(big, expected);
+    }
+}
