@@ -4,7 +4,7 @@
 //! belongs to another service); its callee is the service of its child, else the peer that its
 //! attributes name, else that of the same operation's other calls. A service that only passes calls
 //! on stands in `via` and is no callee. Invariant: each call is on exactly one edge. O(spans · log).
-//! Pinned by `tests/calls.rs`.
+//! Pinned by `tests/it/calls.rs`.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};

@@ -1,7 +1,7 @@
 //! What is loaded: the table with its edges, and what the reading assumed and noticed.
 //!
 //! Owns the road from rows to a dataset: table, edges, timeouts told from pile-ups. Invariant: a
-//! dataset is complete and never changes. Building costs O(n log n). Pinned by `tests/engine.rs`.
+//! dataset is complete and never changes. Building costs O(n log n). Pinned by `tests/it/engine.rs`.
 
 use crate::calls::{self, Calls, Edge};
 use crate::ingest::{Assumed, Reading};

@@ -3,7 +3,7 @@
 //! Owns what is loaded, what is being read, and the last replay. Invariant: it does no I/O and knows
 //! no browser, and whatever is asked, what is loaded stays until something else has been read to its
 //! end. A frame costs what its picture costs; a replay is done again only when edge or settings
-//! change. Pinned by `tests/engine.rs`.
+//! change. Pinned by `tests/it/engine.rs`.
 
 use halfopen::Config;
 

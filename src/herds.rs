@@ -3,7 +3,7 @@
 //! Owns the grouping: an attempt is one chain of closings (or of failed probe phases), each less
 //! than [`TOGETHER_NS`] after the one before, one an instance. Invariant: every probe phase that
 //! came to a verdict is in exactly one attempt. Cost: O(transitions · log + calls of the attempts).
-//! Pinned by `tests/replay.rs`, against figures that another model wrote down.
+//! Pinned by `tests/it/replay.rs`, against figures that another model wrote down.
 
 use halfopen::{State, Transition};
 use serde::{Deserialize, Serialize};

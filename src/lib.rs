@@ -20,8 +20,8 @@ pub mod rows;
 pub mod scene;
 pub mod spans;
 pub mod strings;
-#[cfg(test)]
-mod testing;
 pub mod tiers;
 pub mod view;
 pub mod viewport;
+#[cfg(target_arch = "wasm32")]
+mod web;

@@ -3,7 +3,7 @@
 //! Owns the order of events: by time, at one time settles before acquires, then by start, trace id
 //! and span id; a call acquires at its start and settles at its end, never before its own acquire.
 //! Invariant: the machine is the one that services run; nothing here decides a state. One pass over
-//! the calls, O(1) each. Pinned by `tests/replay.rs`, which compares with what real breakers did,
+//! the calls, O(1) each. Pinned by `tests/it/replay.rs`, which compares with what real breakers did,
 //! to the nanosecond.
 
 use halfopen::{Config, Machine, Outcome, Permit, State, Transition};

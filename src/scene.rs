@@ -2,7 +2,7 @@
 //!
 //! Owns the reduction of timelines and calls to what a screen can hold: at most two points and one
 //! bin a few pixels, so that the page's work is bounded by pixels. Invariant: a state band shorter
-//! than a pixel is still in the scene. Cost: O(calls + transitions). Pinned by `tests/engine.rs`.
+//! than a pixel is still in the scene. Cost: O(calls + transitions). Pinned by `tests/it/engine.rs`.
 
 use crate::calls::{CallOutcome, Calls};
 use crate::messages::{Band, BandState, Lane, RatesScene};

@@ -4,7 +4,7 @@
 //! within a trace by start, so that a trace is a range of indices and a band of ranks is one too.
 //! Invariant: the table is a function of the set of rows, not of their order, and every index in it
 //! is in range. Building costs O(n log n) once; nothing in it is looked up by hash afterwards.
-//! Pinned by `tests/table.rs`, where any shuffle of the rows must give the same table.
+//! Pinned by `tests/it/table.rs`, where any shuffle of the rows must give the same table.
 
 use std::cmp::Reverse;
 use std::ops::Range;

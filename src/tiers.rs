@@ -2,7 +2,7 @@
 //!
 //! A span's depth is the number of changes of service between it and its root; a service's tier is
 //! the median over the traces that it appears in, so that traces with missing spans do not move it.
-//! O(spans). Pinned by `tests::a_proxy_cut_off_in_some_traces_keeps_its_tier`.
+//! O(spans). Pinned by `tests/it/table.rs`.
 
 use crate::spans::{Parent, SpanIdx, SpanTable};
 
@@ -65,27 +65,4 @@ fn median(seen: &[u32; DEEPEST as usize + 1]) -> u8 {
         }
     }
     0
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::{Spans, table};
-
-    #[test]
-    fn a_proxy_cut_off_in_some_traces_keeps_its_tier() {
-        let mut spans = Spans::default();
-        for i in 0..5 {
-            let trace = format!("t{i}");
-            spans.client(&trace, "web", 0, 90);
-            if i > 1 {
-                spans.under("web").server(&trace, "proxy", 10, 70);
-                spans.under("proxy").server(&trace, "items", 20, 5);
-            } else {
-                spans.under("web").server(&trace, "items", 20, 5);
-            }
-        }
-        let table = table(&spans);
-        let tier = |name| table.tier(table.find_service(name).unwrap());
-        assert_eq!([tier("web"), tier("proxy"), tier("items")], [0, 1, 2]);
-    }
 }

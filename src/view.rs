@@ -2,7 +2,7 @@
 //!
 //! Owns the permalink: `v=1&src=...&t=...&y=...`, readable parameters after `#`. Invariant: a
 //! printed view parses back to itself, and no text whatever stops the data from opening: what cannot
-//! be read is left at its default and named in the notices. Pinned by `tests/view.rs`.
+//! be read is left at its default and named in the notices. Pinned by `tests/it/view.rs`.
 
 use serde::{Deserialize, Serialize};
 

@@ -4,7 +4,7 @@
 //! calls them with a canvas, the command line with a bitmap or an SVG, and both show the same. All
 //! lengths are CSS pixels times `scale`, rounded, so lines are crisp at any pixel ratio. Cost: a few
 //! hundred primitives, bounded by the width in pixels. Pinned by the golden pictures of
-//! `tests/plot.rs`.
+//! `tests/it/plot.rs`.
 
 use plotters::coord::Shift;
 use plotters::prelude::*;

@@ -2,7 +2,7 @@
 //!
 //! Uses the plot's own scale and rows, so that what is named is what is drawn there. Of several
 //! spans, the one that is painted last wins. Cost: O(spans of the traces within reach). Pinned by
-//! `tests/plot.rs`.
+//! `tests/it/plot.rs`.
 
 use crate::plot::look::Look;
 use crate::plot::raster::{NESTED_FROM, rows};

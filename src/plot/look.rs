@@ -2,7 +2,7 @@
 //!
 //! Owns the choice of colours. Services next to each other in the call chain differ: they take the
 //! series in the order of tier, then of name. Invariant: the key of a legend entry hides exactly the
-//! spans that have its colour. Pinned by `tests/plot.rs`.
+//! spans that have its colour. Pinned by `tests/it/plot.rs`.
 
 use crate::messages::{LegendEntry, Rgb, Style, Swatch};
 use crate::outcome::Outcome;

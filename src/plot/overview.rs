@@ -1,7 +1,7 @@
 //! The strip above the plot: how many calls started in each pixel column, and how many timed out.
 //!
 //! Heights grow with the square root, so that a trickle of probes is seen beside a flood. Cost:
-//! O(calls + pixels). Pinned by `tests/plot.rs`.
+//! O(calls + pixels). Pinned by `tests/it/plot.rs`.
 
 use crate::calls::{CallOutcome, Calls};
 use crate::messages::Style;

@@ -3,7 +3,7 @@
 //! Owns the composition: title, legend, overview, states, plot and rates under each other, as on the
 //! page and by the same drawing code, with one bundled font, so that a picture is the same on every
 //! machine. In an SVG the spans are one embedded PNG and everything else is vectors. Pinned by the
-//! exact golden pictures of `tests/picture.rs`.
+//! exact golden pictures of `tests/it/picture.rs`.
 
 use std::fmt::Write;
 use std::sync::Once;

@@ -7,7 +7,7 @@
 //! deeper tiers are inset instead and timeouts carry a hatch and an end mark, since colour alone
 //! must not tell them.
 //!
-//! Cost: O(spans of the visible ranks) and O(pixels they cover). Pinned by `tests/plot.rs`: exact
+//! Cost: O(spans of the visible ranks) and O(pixels they cover). Pinned by `tests/it/plot.rs`: exact
 //! pictures, and a naive renderer.
 
 use std::ops::Range;
@@ -21,7 +21,7 @@ use crate::spans::{SpanTable, end_of};
 use crate::view::Viewport;
 
 /// Rows at least this high, in device pixels, show the tiers of a trace nested.
-pub const NESTED_FROM: f64 = 6.0;
+pub const NESTED_FROM: f64 = 8.0;
 
 /// Paints the spans of a viewport on a transparent image of that many device pixels.
 pub fn spans(table: &SpanTable, look: &Look, viewport: Viewport, size: [u32; 2]) -> Pixels {
@@ -47,8 +47,13 @@ pub fn rows(scale: &Scale, rank: u32, tier: u8) -> Range<i32> {
         let gap = if height >= 3.0 { 1 } else { 0 };
         return from..((top + height).floor() as i32 - gap).max(from + 1);
     }
-    const DEEPEST_INSET: f64 = 0.34;
-    let inset = height * (f64::from(tier) * 0.12).min(DEEPEST_INSET);
+    // A trace reads as one bar with what went on inside it along its middle.
+    let share = match tier {
+        0 => 1.0,
+        1 => 0.36,
+        _ => 0.2,
+    };
+    let inset = (height - 1.0) * (1.0 - share) / 2.0;
     let from = (top + 1.0 + inset).round() as i32;
     from..((top + height - inset).round() as i32).max(from + 1)
 }
@@ -81,11 +86,18 @@ fn bar(
     let from = scale.x(start).floor() as i32;
     let to = (scale.x(end).ceil() as i32).max(from + 1);
     let y = rows(scale, table.rank[at].0, tier);
+    // Inside a bar of another colour, a see-through one would show a third.
+    let inside = nested && tier > 0;
+    let known = if end == start { 0 } else { duration };
     let bar = Bar {
         x: [from, to],
         y: [y.start, y.end],
         color: paint.color,
-        alpha: look.alpha(service, if end == start { 0 } else { duration }, outcome),
+        alpha: if inside {
+            255
+        } else {
+            look.alpha(service, known, outcome)
+        },
         hatched: nested && outcome == Outcome::TimedOut,
     };
     // Nested, nothing hides anything: the order is that of the tiers.

@@ -1,0 +1,10 @@
+//! Behaviour tests of the library, one module an area.
+
+mod calls;
+mod engine;
+mod given;
+mod picture;
+mod plot;
+mod replay;
+mod table;
+mod view;

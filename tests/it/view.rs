@@ -1,0 +1,144 @@
+//! Links: what is printed parses back, and nothing stops the data from opening.
+
+use herdscope::view::{ColorBy, FileMark, Pane, Source, View, Viewport, fingerprint};
+use proptest::prelude::*;
+
+#[test]
+fn a_full_view_reads_as_it_says() {
+    let view = View {
+        source: Some(Source::File(FileMark {
+            name: "Vorfall 26&9.csv".to_owned(),
+            size: 13_197_365,
+            hash: 0xdead_beef,
+        })),
+        viewport: Some(Viewport {
+            t0: -5,
+            t1: 1_790_409_661_000_000_001,
+            y0: -1_500,
+            y1: 740_250,
+        }),
+        edge: Some(("shop-web".to_owned(), "catalog".to_owned())),
+        breaker: Some("window=100,min=20,fail=50%,open=60s,probes=10".to_owned()),
+        shared: true,
+        lanes: true,
+        color_by: ColorBy::Service,
+        hidden: vec!["tier:0".to_owned(), "service:a b".to_owned()],
+        trace: Some("b75fa26f".to_owned()),
+        pane: Pane::Trace,
+    };
+    assert_eq!(
+        view.to_hash(),
+        "v=1&src=file:Vorfall%2026%269.csv:13197365:00000000deadbeef\
+         &t=-5..1790409661000000001&y=-1.5..740.25&edge=shop-web->catalog\
+         &breaker=window=100,min=20,fail=50%25,open=60s,probes=10&shared=1&lanes=1&color=service\
+         &hide=tier:0&hide=service:a%20b&trace=b75fa26f&pane=trace"
+    );
+    assert_eq!(View::parse(&view.to_hash()), (view, Vec::new()));
+}
+
+#[test]
+fn what_cannot_be_read_is_named_and_left() {
+    let cases = [
+        ("t=9..1&y=0..1", "t="),
+        ("t=soon..later&y=0..1", "t="),
+        ("t=1..2", "only one of t and y"),
+        ("t=1..2&y=0..1.2345", "y="),
+        ("t=1..99999999999999999999&y=0..1", "t="),
+        ("src=ftp://host/file", "src="),
+        ("src=sample:../../secret", "src="),
+        ("src=file:name:big:hash", "src="),
+        ("edge=web", "edge="),
+        ("breaker=window=none", "breaker="),
+        ("shared=perhaps", "shared="),
+        ("color=red", "color="),
+        ("pane=window", "pane="),
+        ("v=two", "v="),
+        ("v=7", "newer herdscope"),
+    ];
+    for (hash, named) in cases {
+        let (view, notices) = View::parse(hash);
+        assert_eq!(view, View::default(), "{hash}");
+        assert!(
+            notices.iter().any(|notice| notice.contains(named)),
+            "{hash}: {notices:?}"
+        );
+    }
+}
+
+#[test]
+fn what_this_version_does_not_know_is_passed_over() {
+    for hash in ["", "#", "#v=1", "v=1&scenario=herd&&=&x"] {
+        assert_eq!(View::parse(hash), (View::default(), Vec::new()), "{hash}");
+    }
+}
+
+#[test]
+fn fingerprints_are_fnv_1a_over_size_head_and_tail() {
+    // FNV-1a of eight zero bytes, and of those with "a" behind them, by the published definition.
+    let by_hand = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .fold(14_695_981_039_346_656_037_u64, |hash, &byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(1_099_511_628_211)
+            })
+    };
+    assert_eq!(fingerprint(0, b"", b""), by_hand(&[0; 8]));
+    assert_eq!(
+        fingerprint(1, b"a", b"a"),
+        by_hand(&[1, 0, 0, 0, 0, 0, 0, 0, b'a', b'a'])
+    );
+    assert_ne!(fingerprint(2, b"ab", b"ab"), fingerprint(3, b"ab", b"ab"));
+}
+
+proptest! {
+    #[test]
+    fn no_text_is_too_much(hash in ".{0,200}") {
+        View::parse(&hash);
+    }
+
+    #[test]
+    fn every_view_parses_back(view in views()) {
+        let (parsed, notices) = View::parse(&view.to_hash());
+        prop_assert_eq!(notices, Vec::<String>::new());
+        prop_assert_eq!(parsed, view);
+    }
+}
+
+fn views() -> impl Strategy<Value = View> {
+    let name = "[^ ].{0,12}";
+    let source =
+        prop_oneof![
+            "[a-z0-9-]{1,9}".prop_map(Source::Sample),
+            "https://.{1,20}".prop_map(Source::Url),
+            (name, any::<u64>(), any::<u64>())
+                .prop_map(|(name, size, hash)| Source::File(FileMark { name, size, hash })),
+        ];
+    let range = (any::<i64>(), any::<i64>()).prop_filter("not empty", |(from, to)| from < to);
+    let ranks = (-9_999_999..9_999_999i64, 1..9_999_999i64).prop_map(|(from, n)| (from, from + n));
+    let viewport = (range, ranks).prop_map(|((t0, t1), (y0, y1))| Viewport { t0, t1, y0, y1 });
+    let edge = ("[a-z&=%#]{1,9}", "[a-z&=%#]{1,9}");
+    let pane = prop_oneof![Just(Pane::Herds), Just(Pane::Breaker), Just(Pane::Trace)];
+    let color = prop_oneof![Just(ColorBy::Tier), Just(ColorBy::Service)];
+    (
+        prop::option::of(source),
+        prop::option::of(viewport),
+        prop::option::of(edge),
+        (any::<bool>(), any::<bool>(), color, pane),
+        prop::collection::vec(".{1,9}", 0..3),
+        prop::option::of(".{1,30}"),
+    )
+        .prop_map(
+            |(source, viewport, edge, (shared, lanes, color_by, pane), hidden, trace)| View {
+                source,
+                viewport,
+                edge,
+                breaker: None,
+                shared,
+                lanes,
+                color_by,
+                hidden,
+                trace,
+                pane,
+            },
+        )
+}
