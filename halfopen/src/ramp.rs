@@ -26,6 +26,14 @@ const CURVE_START: u32 = 100_000;
 const ONE: u32 = 1_000_000;
 
 /// How calls are admitted between half-open and closed.
+///
+/// Each step is judged at its end, by the failure and slow-call rates of the
+/// results that came in during it: if they are reached, the breaker opens
+/// again. With fewer results than `probes` there is no verdict, and the ramp
+/// goes on with the next step. All the while the rules of the closed state
+/// hold too, over a window that began with the ramp, so that a bad step does
+/// not have to end. The place in the backoff is kept until the last step is
+/// over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ramp {
     /// No ramp: passing probes close the breaker.
@@ -92,7 +100,7 @@ impl Plan {
 /// Where a ramp stands. Kept over its steps, started anew by each ramp.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Run {
-    /// When the current step began.
+    /// When the ramp began, which is when a curve's only step did.
     since: i64,
     credit: u32,
     step: u16,
@@ -114,7 +122,6 @@ impl Run {
     /// is over.
     pub(crate) fn next_step(&mut self, plan: &Plan, at: i64) -> Option<i64> {
         self.step += 1;
-        self.since = at;
         self.results = Figures::default();
         (usize::from(self.step) < plan.shares.len()).then(|| at.saturating_add_unsigned(plan.hold))
     }

@@ -76,7 +76,8 @@ impl Sliding {
     /// Empties the window; the caller empties the totals.
     pub(crate) fn clear(&mut self) {
         match self {
-            Sliding::Count(ring) => ring.clear(),
+            // How full a ring is, the totals say: it has nothing to forget.
+            Sliding::Count(_) => {}
             Sliding::Time(buckets) => buckets.clear(),
         }
     }
@@ -114,7 +115,8 @@ impl Sliding {
 pub(crate) struct Ring {
     bits: Box<[u64]>,
     size: u32,
-    /// Where the next result goes, which is where the oldest is once full.
+    /// Where the next result goes, which is where the oldest is once the
+    /// ring is full: its bits are read then and not before.
     next: u32,
 }
 
@@ -129,12 +131,6 @@ impl Ring {
             size,
             next: 0,
         }
-    }
-
-    fn clear(&mut self) {
-        // Stale bits are overwritten before they are read again: a bit is
-        // read only once the totals say that the ring is full.
-        self.next = 0;
     }
 
     #[inline]

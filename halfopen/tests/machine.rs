@@ -502,6 +502,14 @@ fn instances_wait_differently_and_repeatably() {
     assert_eq!(distinct.len(), 8);
 }
 
+#[test]
+#[cfg(target_pointer_width = "64")]
+fn a_machine_is_small() {
+    // Besides it, a default breaker has 32 bytes of window and 160 of probes.
+    assert!(size_of::<Machine>() <= 384, "{}", size_of::<Machine>());
+    assert_eq!(size_of::<Permit>(), 16);
+}
+
 #[track_caller]
 fn check(settings: &str, script: &str, wanted: &str) {
     let mut machine = Machine::new(settings.parse().unwrap());
