@@ -50,7 +50,9 @@ impl Client {
     pub fn ready(&self) -> Result<(), JsValue> {
         self.ready.set(true);
         let waiting = self.waiting.take();
-        waiting.into_iter().try_for_each(|message| self.post(message))
+        waiting
+            .into_iter()
+            .try_for_each(|message| self.post(message))
     }
 
     /// Whether a frame may be asked for.
@@ -175,6 +177,8 @@ fn spawn(dom: &Dom, app: &Weak<App>) -> Result<Worker, JsValue> {
 /// Where the page's own script is, absolute: a worker resolves relative addresses against itself.
 fn glue_address(dom: &Dom) -> Result<String, JsValue> {
     let link = dom.document.query_selector("link[rel=modulepreload]")?;
-    let link: HtmlLinkElement = link.ok_or("the page names no script to preload")?.dyn_into()?;
+    let link: HtmlLinkElement = link
+        .ok_or("the page names no script to preload")?
+        .dyn_into()?;
     Ok(link.href())
 }

@@ -66,7 +66,10 @@ impl Dom {
 
     /// A new element with a class and a text.
     pub fn new_element(&self, tag: &str, class: &str, text: &str) -> HtmlElement {
-        let element = self.document.create_element(tag).and_then(|it| Ok(it.dyn_into()?));
+        let element = self
+            .document
+            .create_element(tag)
+            .and_then(|it| Ok(it.dyn_into()?));
         let element: HtmlElement = match element {
             Ok(element) => element,
             Err(_) => panic!("no element <{tag}>"),
@@ -91,20 +94,31 @@ impl Dom {
         self.window.performance().map_or(0.0, |it| it.now())
     }
 
-    pub fn on<E: FromWasmAbi + 'static>(&self, id: &str, event: &str, run: impl FnMut(E) + 'static) {
+    pub fn on<E: FromWasmAbi + 'static>(
+        &self,
+        id: &str,
+        event: &str,
+        run: impl FnMut(E) + 'static,
+    ) {
         on(&self.html(id), event, run);
     }
 
     /// Runs something once, after that many milliseconds.
     pub fn later(&self, ms: i32, run: impl FnOnce() + 'static) {
         let run = Closure::once_into_js(run);
-        let timer = self.window.set_timeout_with_callback_and_timeout_and_arguments_0(run.unchecked_ref(), ms);
+        let timer = self
+            .window
+            .set_timeout_with_callback_and_timeout_and_arguments_0(run.unchecked_ref(), ms);
         debug_assert!(timer.is_ok());
     }
 }
 
 /// Listens for as long as the page lives.
-pub fn on<E: FromWasmAbi + 'static>(target: &EventTarget, event: &str, run: impl FnMut(E) + 'static) {
+pub fn on<E: FromWasmAbi + 'static>(
+    target: &EventTarget,
+    event: &str,
+    run: impl FnMut(E) + 'static,
+) {
     let closure = Closure::<dyn FnMut(E)>::new(run);
     let options = AddEventListenerOptions::new();
     options.set_passive(false);
@@ -151,8 +165,13 @@ pub fn reason(error: &JsValue) -> String {
     if let Some(error) = error.dyn_ref::<js_sys::Error>() {
         return String::from(error.message());
     }
-    match js_sys::Reflect::get(error, &"message".into()).ok().and_then(|it| it.as_string()) {
+    match js_sys::Reflect::get(error, &"message".into())
+        .ok()
+        .and_then(|it| it.as_string())
+    {
         Some(message) => message,
-        None => error.as_string().unwrap_or_else(|| "the browser does not say why".to_owned()),
+        None => error
+            .as_string()
+            .unwrap_or_else(|| "the browser does not say why".to_owned()),
     }
 }

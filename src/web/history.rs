@@ -107,7 +107,9 @@ impl History {
 
     /// Writes what is late.
     pub fn flush(&self) -> Result<(), JsValue> {
-        let Some(hash) = self.0.late.take() else { return Ok(()) };
+        let Some(hash) = self.0.late.take() else {
+            return Ok(());
+        };
         let history = self.0.dom.window.history()?;
         history.replace_state_with_url(&JsValue::NULL, "", Some(&hash))?;
         self.0.written.replace(hash);

@@ -18,6 +18,7 @@ mod overview;
 mod page;
 mod paint;
 mod plot;
+mod seek;
 mod settings;
 mod stream;
 mod theme;

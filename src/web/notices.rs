@@ -53,7 +53,10 @@ pub fn offer(dom: &Dom, key: &str, text: &str, value: &str) {
 
 /// Takes a message away.
 pub fn dismiss(dom: &Dom, key: &str) {
-    if let Ok(Some(notice)) = dom.document.query_selector(&format!("#notices > [data-key={key}]")) {
+    if let Ok(Some(notice)) = dom
+        .document
+        .query_selector(&format!("#notices > [data-key={key}]"))
+    {
         notice.remove();
     }
 }

@@ -13,9 +13,9 @@ use crate::messages::Scene;
 use crate::view::Viewport;
 use crate::viewport;
 use crate::web::dom;
-use crate::web::herds;
 use crate::web::history::Gesture;
 use crate::web::page::App;
+use crate::web::seek;
 
 /// The part of the window that is moved.
 #[derive(Clone, Copy, PartialEq)]
@@ -40,33 +40,45 @@ const WINDOW_STEP: f64 = 0.2;
 pub fn install(app: &Rc<App>) {
     let drag: Rc<Cell<Option<Drag>>> = Rc::default();
     let (it, dragged) = (app.clone(), drag.clone());
-    app.dom.on("overview", "pointerdown", move |event: PointerEvent| {
-        dragged.set(press(&it, &event));
-        if dragged.get().is_some() {
-            // As in the plot: without it the drag ends at the strip's edge.
-            let _ = it.dom.html("overview").set_pointer_capture(event.pointer_id());
-        }
-    });
+    app.dom
+        .on("overview", "pointerdown", move |event: PointerEvent| {
+            dragged.set(press(&it, &event));
+            if dragged.get().is_some() {
+                // As in the plot: without it the drag ends at the strip's edge.
+                let _ = it
+                    .dom
+                    .html("overview")
+                    .set_pointer_capture(event.pointer_id());
+            }
+        });
     let (it, dragged) = (app.clone(), drag.clone());
-    app.dom.on("overview", "pointermove", move |event: PointerEvent| {
-        if let (Some(drag), Some(time)) = (dragged.get(), time_under(&it, &event)) {
-            let by = time.saturating_sub(drag.from);
-            shift(&it, drag.viewport, drag.part, by, Gesture::Drag("overview"));
-        }
-    });
+    app.dom
+        .on("overview", "pointermove", move |event: PointerEvent| {
+            if let (Some(drag), Some(time)) = (dragged.get(), time_under(&it, &event)) {
+                let by = time.saturating_sub(drag.from);
+                shift(&it, drag.viewport, drag.part, by, Gesture::Drag("overview"));
+            }
+        });
     for end in ["pointerup", "pointercancel"] {
         let (it, dragged) = (app.clone(), drag.clone());
         app.dom.on("overview", end, move |_: Event| {
             if dragged.take().is_some() {
-                herds::end_seek(&it);
+                seek::end_gesture(&it);
             }
         });
     }
     let it = app.clone();
-    app.dom.on("overview", "dblclick", move |_: Event| it.home());
-    for (id, part) in [("window-left", Part::Left), ("window-right", Part::Right), ("window-hold", Part::Whole)] {
+    app.dom
+        .on("overview", "dblclick", move |_: Event| it.home());
+    for (id, part) in [
+        ("window-left", Part::Left),
+        ("window-right", Part::Right),
+        ("window-hold", Part::Whole),
+    ] {
         let it = app.clone();
-        app.dom.on(id, "keydown", move |event: KeyboardEvent| key(&it, part, &event));
+        app.dom.on(id, "keydown", move |event: KeyboardEvent| {
+            key(&it, part, &event)
+        });
     }
 }
 
@@ -81,13 +93,31 @@ fn press(app: &App, event: &PointerEvent) -> Option<Drag> {
         (0, Some(_)) => Part::Whole,
         (0, None) => {
             let middle = viewport.t0 + (viewport.t1 - viewport.t0) / 2;
-            shift(app, viewport, Part::Whole, from - middle, Gesture::Drag("overview"));
-            let moved = Viewport { t0: viewport.t0 + from - middle, t1: viewport.t1 + from - middle, ..viewport };
-            return Some(Drag { part: Part::Whole, from, viewport: moved });
+            shift(
+                app,
+                viewport,
+                Part::Whole,
+                from - middle,
+                Gesture::Drag("overview"),
+            );
+            let moved = Viewport {
+                t0: viewport.t0 + from - middle,
+                t1: viewport.t1 + from - middle,
+                ..viewport
+            };
+            return Some(Drag {
+                part: Part::Whole,
+                from,
+                viewport: moved,
+            });
         }
         _ => return None,
     };
-    Some(Drag { part, from, viewport })
+    Some(Drag {
+        part,
+        from,
+        viewport,
+    })
 }
 
 fn time_under(app: &App, event: &PointerEvent) -> Option<i64> {
@@ -95,7 +125,15 @@ fn time_under(app: &App, event: &PointerEvent) -> Option<i64> {
     let share = (f64::from(event.client_x()) - rect.left()) / rect.width().max(1.0);
     let state = app.state.borrow();
     let [t0, t1] = state.scene.as_ref()?.overview_time;
-    Some(viewport::time_at(Viewport { t0, t1, y0: 0, y1: 1 }, share.clamp(0.0, 1.0)))
+    Some(viewport::time_at(
+        Viewport {
+            t0,
+            t1,
+            y0: 0,
+            y1: 1,
+        },
+        share.clamp(0.0, 1.0),
+    ))
 }
 
 /// Moves a part of the window of `viewport` by a time.
@@ -104,12 +142,15 @@ fn shift(app: &App, viewport: Viewport, part: Part, by: i64, gesture: Gesture) {
     let (t0, t1) = match part {
         Part::Left => (viewport.t0.saturating_add(by), viewport.t1),
         Part::Right => (viewport.t0, viewport.t1.saturating_add(by)),
-        Part::Whole => (viewport.t0.saturating_add(by), viewport.t1.saturating_add(by)),
+        Part::Whole => (
+            viewport.t0.saturating_add(by),
+            viewport.t1.saturating_add(by),
+        ),
     };
     // An edge that is pulled over the other one takes its place.
     let (t0, t1) = (t0.min(t1), t0.max(t1));
     let there = viewport::with_time(viewport, t0, t1, limits);
-    herds::seek(app, there.t0, there.t1, gesture);
+    seek::seek(app, there.t0, there.t1, gesture);
 }
 
 fn key(app: &App, part: Part, event: &KeyboardEvent) {
@@ -119,21 +160,34 @@ fn key(app: &App, part: Part, event: &KeyboardEvent) {
         _ => return,
     };
     event.prevent_default();
-    let Some(viewport) = app.viewport() else { return };
+    let Some(viewport) = app.viewport() else {
+        return;
+    };
     let whole = app.state.borrow().scene.as_ref().map(|it| it.overview_time);
     let Some([t0, t1]) = whole else { return };
     let by = match part {
         Part::Whole => (viewport.t1 - viewport.t0) as f64 * WINDOW_STEP,
         Part::Left | Part::Right => (t1 - t0) as f64 * EDGE_STEP,
     };
-    shift(app, viewport, part, (sign * by) as i64, Gesture::Burst("overview"));
+    shift(
+        app,
+        viewport,
+        part,
+        (sign * by) as i64,
+        Gesture::Burst("overview"),
+    );
 }
 
 /// After a picture: the window where the picture is.
 pub fn render(app: &App, scene: &Scene) {
     let dom = &app.dom;
     let [t0, t1] = scene.overview_time;
-    let whole = Viewport { t0, t1, y0: 0, y1: 1 };
+    let whole = Viewport {
+        t0,
+        t1,
+        y0: 0,
+        y1: 1,
+    };
     let share = |time: i64| viewport::x_of(whole, time).clamp(0.0, 1.0);
     let (left, right) = (share(scene.viewport.t0), share(scene.viewport.t1));
     let window = dom.html("window");
@@ -143,9 +197,17 @@ pub fn render(app: &App, scene: &Scene) {
     let range = format::time_range(scene.viewport.t0, scene.viewport.t1);
     let decimals = format::decimals_for(scene.viewport.t1 - scene.viewport.t0);
     let says = [
-        ("window-left", left, format::time_of_day(scene.viewport.t0, decimals)),
+        (
+            "window-left",
+            left,
+            format::time_of_day(scene.viewport.t0, decimals),
+        ),
         ("window-hold", left, range),
-        ("window-right", right, format::time_of_day(scene.viewport.t1, decimals)),
+        (
+            "window-right",
+            right,
+            format::time_of_day(scene.viewport.t1, decimals),
+        ),
     ];
     for (id, at, text) in says {
         let part = dom.html(id);

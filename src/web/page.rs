@@ -20,7 +20,9 @@ use crate::web::dom::{self, Dom};
 use crate::web::history::{Gesture, History};
 use crate::web::open::{Reading, Wanted};
 use crate::web::paint::Painter;
-use crate::web::{breaker, header, herds, notices, open, overview, plot, theme, tools, trace, wire};
+use crate::web::{
+    breaker, header, herds, notices, open, overview, plot, seek, theme, tools, trace, wire,
+};
 
 /// What the page knows.
 pub struct State {
@@ -50,7 +52,8 @@ pub struct App {
     pub history: History,
     pub painter: Painter,
     pub plot: plot::Pointer,
-    pub seek: herds::Seek,
+    pub seek: seek::Seek,
+    pub question: trace::Question,
     /// Something changed since the last frame was asked for.
     stale: Cell<bool>,
     /// A picture that waits for the next animation frame.
@@ -80,7 +83,8 @@ pub fn start(window: Window) -> Result<(), JsValue> {
         history: History::new(&dom),
         painter,
         plot: plot::Pointer::default(),
-        seek: herds::Seek::default(),
+        seek: seek::Seek::default(),
+        question: trace::Question::default(),
         stale: Cell::new(false),
         arrived: RefCell::default(),
         frames: Cell::new(0),
@@ -107,7 +111,9 @@ pub fn start(window: Window) -> Result<(), JsValue> {
 fn install_panic_hook(dom: &Dom) {
     let dom = dom.clone();
     std::panic::set_hook(Box::new(move |info| {
-        let text = format!("The page has stopped: {info}. Reload it; the address keeps what you were looking at.");
+        let text = format!(
+            "The page has stopped: {info}. Reload it; the address keeps what you were looking at."
+        );
         notices::error(&dom, notices::ENGINE, &text);
     }));
 }
@@ -153,7 +159,10 @@ impl App {
     }
 
     fn view_changed(&self, before: &View, after: &View) {
-        let without_viewport = |view: &View| View { viewport: None, ..view.clone() };
+        let without_viewport = |view: &View| View {
+            viewport: None,
+            ..view.clone()
+        };
         if without_viewport(before) != without_viewport(after) {
             self.render_controls();
         }
@@ -181,7 +190,10 @@ impl App {
     /// How far a viewport may go; `None` while there is nothing to move about in.
     pub fn limits(&self) -> Option<Viewport> {
         let state = self.state.borrow();
-        let previewing = state.reading.as_ref().is_some_and(|it| it.preview.is_some());
+        let previewing = state
+            .reading
+            .as_ref()
+            .is_some_and(|it| it.preview.is_some());
         if previewing {
             return None;
         }
@@ -224,11 +236,12 @@ impl App {
     }
 
     fn pump(&self) {
-        if self.stale.get() && self.client.is_free() {
-            if let Some(request) = self.frame_request() {
-                self.stale.set(false);
-                self.report(self.client.frame(request));
-            }
+        if self.stale.get()
+            && self.client.is_free()
+            && let Some(request) = self.frame_request()
+        {
+            self.stale.set(false);
+            self.report(self.client.frame(request));
         }
         self.show_state();
     }
@@ -269,7 +282,9 @@ impl App {
         if let Some(crash) = wire::beside::<js_sys::JsString>(message, "crash") {
             return self.crashed(&String::from(crash));
         }
-        let Some((id, reply)) = self.report(wire::unpack::<Reply>(message)) else { return };
+        let Some((id, reply)) = self.report(wire::unpack::<Reply>(message)) else {
+            return;
+        };
         match reply {
             Reply::Ready => {
                 self.report(self.client.ready());
@@ -291,7 +306,7 @@ impl App {
             }
             Reply::Trace(detail) => {
                 let detail = detail.map(|it| *it);
-                if !herds::sought(self, id, detail.as_ref()) {
+                if !seek::sought(self, id, detail.as_ref()) {
                     trace::arrived(self, id, detail);
                 }
             }
@@ -305,14 +320,20 @@ impl App {
             None => {
                 let app = self.rc();
                 let paint = Closure::once_into_js(move || app.paint());
-                self.report(self.dom.window.request_animation_frame(paint.unchecked_ref()));
+                self.report(
+                    self.dom
+                        .window
+                        .request_animation_frame(paint.unchecked_ref()),
+                );
             }
         }
         self.pump();
     }
 
     fn paint(&self) {
-        let Some((scene, pixels)) = self.arrived.take() else { return };
+        let Some((scene, pixels)) = self.arrived.take() else {
+            return;
+        };
         let scene = Rc::new(scene);
         let (style, lanes) = {
             let state = self.state.borrow();
@@ -327,7 +348,11 @@ impl App {
         herds::render(self, &scene, before.as_deref());
         header::render_footer(self, &scene);
         self.frames.set(self.frames.get() + 1);
-        dom::set(&self.dom.root(), "data-frames", &self.frames.get().to_string());
+        dom::set(
+            &self.dom.root(),
+            "data-frames",
+            &self.frames.get().to_string(),
+        );
         self.show_state();
     }
 
@@ -358,10 +383,16 @@ impl App {
         self.stale.set(false);
         self.report(self.client.start(&self.dom, &self.me));
         open::render_reading(self);
-        let text = format!("The engine stopped unexpectedly ({why}). It has been started again, without the data.");
+        let text = format!(
+            "The engine stopped unexpectedly ({why}). It has been started again, without the data."
+        );
         let app = self.rc();
         let again: notices::Action = ("Open it again", Box::new(move || open::again(&app)));
-        let actions = if source.is_some() { vec![again] } else { Vec::new() };
+        let actions = if source.is_some() {
+            vec![again]
+        } else {
+            Vec::new()
+        };
         notices::ask(&self.dom, notices::ENGINE, true, &text, actions);
         self.show_state();
     }

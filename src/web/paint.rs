@@ -49,7 +49,10 @@ pub struct Painter {
 
 impl Painter {
     pub fn new(dom: &Dom) -> Result<Painter, JsValue> {
-        let surface = |id: &str| Surface { canvas: dom.get(id), size: Cell::new([0, 0]) };
+        let surface = |id: &str| Surface {
+            canvas: dom.get(id),
+            size: Cell::new([0, 0]),
+        };
         Ok(Painter {
             dom: dom.clone(),
             chart: surface("chart-canvas"),
@@ -73,7 +76,8 @@ impl Painter {
                 watched.request_frame();
             }
         });
-        let Some(observer) = app.report(ResizeObserver::new(on_resize.as_ref().unchecked_ref())) else {
+        let Some(observer) = app.report(ResizeObserver::new(on_resize.as_ref().unchecked_ref()))
+        else {
             return;
         };
         on_resize.forget();
@@ -89,7 +93,9 @@ impl Painter {
             }
         }
         let resized = app.clone();
-        dom::on(&app.dom.window, "resize", move |_: Event| resized.request_frame());
+        dom::on(&app.dom.window, "resize", move |_: Event| {
+            resized.request_frame()
+        });
     }
 
     /// What the engine is to draw; `None` while there is no room for it.
@@ -100,11 +106,21 @@ impl Painter {
             return None;
         }
         let area = charts::plot_area([width, height], scale);
-        Some(Sizes { plot: [area.width, area.height], overview: self.overview.size.get(), scale })
+        Some(Sizes {
+            plot: [area.width, area.height],
+            overview: self.overview.size.get(),
+            scale,
+        })
     }
 
     /// Paints one viewport, spans and axes together.
-    pub fn paint(&self, scene: &Scene, pixels: &[ArrayBuffer], style: &Style, lanes: bool) -> Result<(), JsValue> {
+    pub fn paint(
+        &self,
+        scene: &Scene,
+        pixels: &[ArrayBuffer],
+        style: &Style,
+        lanes: bool,
+    ) -> Result<(), JsValue> {
         let scale = self.dom.scale();
         self.lay_out(scene, scale, lanes);
         if let [plot, overview, ..] = pixels {
@@ -138,7 +154,11 @@ impl Painter {
             dom::style(&plot, name, &format!("{}px", device_px / scale));
         }
         let height = charts::states_height(scene.replay.lanes.len(), lanes);
-        dom::style(&self.dom.html("states"), "--height", &format!("{}px", height + 2.0));
+        dom::style(
+            &self.dom.html("states"),
+            "--height",
+            &format!("{}px", height + 2.0),
+        );
     }
 
     fn surfaces(&self) -> [&Surface; 4] {
@@ -148,7 +168,10 @@ impl Painter {
     /// Takes a size; whether it is a new one.
     fn resized(&self, entry: &ResizeObserverEntry) -> bool {
         let target: Element = entry.target();
-        let surface = self.surfaces().into_iter().find(|it| it.canvas.is_same_node(Some(&target)));
+        let surface = self
+            .surfaces()
+            .into_iter()
+            .find(|it| it.canvas.is_same_node(Some(&target)));
         let size = device_size(entry, self.dom.scale());
         surface.is_some_and(|it| it.size.replace(size) != size)
     }
@@ -194,7 +217,11 @@ fn resize(canvas: &HtmlCanvasElement, [width, height]: [u32; 2]) {
 }
 
 /// Puts pixels on a canvas, which takes their size.
-fn put(canvas: &HtmlCanvasElement, pixels: &ArrayBuffer, [width, height]: [u32; 2]) -> Result<(), JsValue> {
+fn put(
+    canvas: &HtmlCanvasElement,
+    pixels: &ArrayBuffer,
+    [width, height]: [u32; 2],
+) -> Result<(), JsValue> {
     if width == 0 || height == 0 {
         return Ok(());
     }

@@ -49,27 +49,46 @@ const WHEEL: f64 = 0.0018;
 
 pub fn install(app: &Rc<App>) {
     let it = app.clone();
-    app.dom.on("plot", "wheel", move |event: WheelEvent| wheel(&it, &event));
+    app.dom
+        .on("plot", "wheel", move |event: WheelEvent| wheel(&it, &event));
     let it = app.clone();
-    app.dom.on("plot", "pointerdown", move |event: PointerEvent| press(&it, &event));
+    app.dom
+        .on("plot", "pointerdown", move |event: PointerEvent| {
+            press(&it, &event)
+        });
     let it = app.clone();
-    app.dom.on("plot", "pointermove", move |event: PointerEvent| moved(&it, &event));
+    app.dom
+        .on("plot", "pointermove", move |event: PointerEvent| {
+            moved(&it, &event)
+        });
     let it = app.clone();
-    app.dom.on("plot", "pointerup", move |event: PointerEvent| release(&it, &event));
+    app.dom.on("plot", "pointerup", move |event: PointerEvent| {
+        release(&it, &event)
+    });
     let it = app.clone();
-    app.dom.on("plot", "pointercancel", move |_: PointerEvent| end_drag(&it));
+    app.dom.on("plot", "pointercancel", move |_: PointerEvent| {
+        end_drag(&it)
+    });
     let it = app.clone();
-    app.dom.on("plot", "pointerleave", move |_: PointerEvent| leave(&it));
+    app.dom
+        .on("plot", "pointerleave", move |_: PointerEvent| leave(&it));
     let it = app.clone();
-    app.dom.on("plot", "dblclick", move |event: MouseEvent| double_click(&it, &event));
+    app.dom.on("plot", "dblclick", move |event: MouseEvent| {
+        double_click(&it, &event)
+    });
     let it = app.clone();
-    dom::on(&app.dom.document, "keydown", move |event: KeyboardEvent| key(&it, &event));
+    dom::on(&app.dom.document, "keydown", move |event: KeyboardEvent| {
+        key(&it, &event)
+    });
 }
 
 /// Where the pointer is in the plot area, CSS pixels, and the size of the area.
 fn place(app: &App, event: &MouseEvent) -> ([f64; 2], [f64; 2]) {
     let rect = app.dom.html("plot-over").get_bounding_client_rect();
-    let at = [f64::from(event.client_x()) - rect.left(), f64::from(event.client_y()) - rect.top()];
+    let at = [
+        f64::from(event.client_x()) - rect.left(),
+        f64::from(event.client_y()) - rect.top(),
+    ];
     (at, [rect.width().max(1.0), rect.height().max(1.0)])
 }
 
@@ -104,7 +123,9 @@ fn wheel(app: &App, event: &WheelEvent) {
     };
     let (at, size) = place(app, event);
     if dx.abs() > dy.abs() {
-        app.move_by(Gesture::Burst("wheel"), |it, limits| viewport::pan(it, [dx / size[0], 0.0], limits));
+        app.move_by(Gesture::Burst("wheel"), |it, limits| {
+            viewport::pan(it, [dx / size[0], 0.0], limits)
+        });
     } else {
         let factor = (dy.clamp(-600.0, 600.0) * WHEEL).exp();
         app.move_by(Gesture::Burst("wheel"), |it, limits| {
@@ -118,7 +139,9 @@ fn press(app: &App, event: &PointerEvent) {
     if is_elsewhere(event) || !matches!(event.button(), 0 | 1) {
         return;
     }
-    let Some(viewport) = app.viewport().filter(|_| app.limits().is_some()) else { return };
+    let Some(viewport) = app.viewport().filter(|_| app.limits().is_some()) else {
+        return;
+    };
     // The middle button would scroll by itself.
     if event.button() == 1 {
         event.prevent_default();
@@ -127,7 +150,12 @@ fn press(app: &App, event: &PointerEvent) {
     let (from, _) = place(app, event);
     // A pointer that is gone already cannot be followed out of the plot; the drag works all the same.
     let _ = app.dom.html("plot").set_pointer_capture(event.pointer_id());
-    app.plot.drag.set(Some(Drag { from, viewport, pans, moved: false }));
+    app.plot.drag.set(Some(Drag {
+        from,
+        viewport,
+        pans,
+        moved: false,
+    }));
 }
 
 fn moved(app: &App, event: &PointerEvent) {
@@ -146,14 +174,18 @@ fn moved(app: &App, event: &PointerEvent) {
     if drag.pans {
         app.dom.html("plot").set_class_name("card plot panning");
         let by = [-by[0] / size[0], -by[1] / size[1]];
-        app.move_by(Gesture::Drag("pan"), |_, limits| viewport::pan(drag.viewport, by, limits));
+        app.move_by(Gesture::Drag("pan"), |_, limits| {
+            viewport::pan(drag.viewport, by, limits)
+        });
     } else {
         show_selection(app, drag.from, at, size);
     }
 }
 
 fn release(app: &App, event: &PointerEvent) {
-    let Some(drag) = app.plot.drag.get() else { return };
+    let Some(drag) = app.plot.drag.get() else {
+        return;
+    };
     let (at, size) = place(app, event);
     end_drag(app);
     match (drag.moved, drag.pans) {
@@ -193,7 +225,9 @@ fn double_click(app: &App, event: &MouseEvent) {
 }
 
 fn pick(app: &App, at: [f64; 2], size: [f64; 2]) {
-    let Some(point) = point_at(app, at, size) else { return };
+    let Some(point) = point_at(app, at, size) else {
+        return;
+    };
     {
         let state = app.state.borrow();
         let mut before = app.plot.before_click.borrow_mut();
@@ -238,7 +272,9 @@ fn ask_what_is_here(app: &App, event: &PointerEvent, at: [f64; 2], size: [f64; 2
 /// The engine's answer.
 pub fn hovered(app: &App, label: Option<SpanLabel>) {
     let at = app.plot.at.get().filter(|_| app.plot.drag.get().is_none());
-    let (Some(label), Some(at)) = (label, at) else { return hide_hover(app) };
+    let (Some(label), Some(at)) = (label, at) else {
+        return hide_hover(app);
+    };
     let same = app.plot.hovered.borrow().as_ref() == Some(&label);
     if !same {
         fill_tip(app, &label);
@@ -260,17 +296,27 @@ fn fill_tip(app: &App, label: &SpanLabel) {
     dom::clear(&tip);
     let line = |class: &str, text: &str| dom.new_element("div", class, text);
     let first = line("", "");
-    dom::fill(&first, &[&dom.new_element("b", "", &label.service), &text(app, &format!(" {}", label.operation))]);
+    dom::fill(
+        &first,
+        &[
+            &dom.new_element("b", "", &label.service),
+            &text(app, &format!(" {}", label.operation)),
+        ],
+    );
     let second = line("", "");
     let (says, class) = trace::outcome(label);
-    let after = label.duration.map_or_else(|| "after an unknown time".to_owned(), |ns| {
-        format!("after {}", format::duration(ns))
-    });
-    dom::fill(&second, &[
-        &text(app, &format!("{} span · ", label.kind)),
-        &dom.new_element("b", class, says),
-        &text(app, &format!(" {after}")),
-    ]);
+    let after = label.duration.map_or_else(
+        || "after an unknown time".to_owned(),
+        |ns| format!("after {}", format::duration(ns)),
+    );
+    dom::fill(
+        &second,
+        &[
+            &text(app, &format!("{} span · ", label.kind)),
+            &dom.new_element("b", class, says),
+            &text(app, &format!(" {after}")),
+        ],
+    );
     dom::fill(&tip, &[&first, &second]);
     for more in trace::more(label) {
         dom::fill(&tip, &[&line("quiet", &more)]);
@@ -286,34 +332,68 @@ fn place_tip(app: &App, at: [f64; 2]) {
     let tip = app.dom.html("tip");
     tip.set_hidden(false);
     let (over, plot) = (app.dom.html("plot-over"), app.dom.html("plot"));
-    let at = [at[0] + f64::from(over.offset_left()), at[1] + f64::from(over.offset_top())];
+    let at = [
+        at[0] + f64::from(over.offset_left()),
+        at[1] + f64::from(over.offset_top()),
+    ];
     let (tip_size, room) = (size_of(&tip), size_of(&plot));
     let beside = |at: f64, tip: f64, room: f64| {
         let after = at + 16.0;
-        let place = if after + tip <= room - 4.0 { after } else { at - 16.0 - tip };
+        let place = if after + tip <= room - 4.0 {
+            after
+        } else {
+            at - 16.0 - tip
+        };
         place.max(4.0)
     };
-    dom::style(&tip, "left", &format!("{}px", beside(at[0], tip_size[0], room[0])));
-    dom::style(&tip, "top", &format!("{}px", beside(at[1], tip_size[1], room[1])));
+    dom::style(
+        &tip,
+        "left",
+        &format!("{}px", beside(at[0], tip_size[0], room[0])),
+    );
+    dom::style(
+        &tip,
+        "top",
+        &format!("{}px", beside(at[1], tip_size[1], room[1])),
+    );
 }
 
 fn size_of(element: &HtmlElement) -> [f64; 2] {
-    [element.offset_width().into(), element.offset_height().into()]
+    [
+        element.offset_width().into(),
+        element.offset_height().into(),
+    ]
 }
 
 /// Frames the hovered span.
 fn place_hover(app: &App) {
     let hovered = app.plot.hovered.borrow();
     let state = app.state.borrow();
-    let (Some(label), Some(scene)) = (hovered.as_ref(), state.scene.as_ref()) else { return };
+    let (Some(label), Some(scene)) = (hovered.as_ref(), state.scene.as_ref()) else {
+        return;
+    };
     let view = scene.viewport;
-    let end = label.start.saturating_add_unsigned(label.duration.unwrap_or(0));
+    let end = label
+        .start
+        .saturating_add_unsigned(label.duration.unwrap_or(0));
     let rank = i64::from(label.rank) * MILLI;
     let (left, right) = (viewport::x_of(view, label.start), viewport::x_of(view, end));
-    let (top, bottom) = (viewport::y_of(view, rank), viewport::y_of(view, rank + MILLI));
+    let (top, bottom) = (
+        viewport::y_of(view, rank),
+        viewport::y_of(view, rank + MILLI),
+    );
     let mark = app.dom.html("hovered");
-    for (property, share) in [("left", left), ("top", top), ("width", right - left), ("height", bottom - top)] {
-        dom::style(&mark, property, &format!("{:.3}%", share.clamp(-1.0, 2.0) * 100.0));
+    for (property, share) in [
+        ("left", left),
+        ("top", top),
+        ("width", right - left),
+        ("height", bottom - top),
+    ] {
+        dom::style(
+            &mark,
+            property,
+            &format!("{:.3}%", share.clamp(-1.0, 2.0) * 100.0),
+        );
     }
     mark.set_hidden(false);
 }
@@ -332,7 +412,9 @@ fn show_selection(app: &App, from: [f64; 2], to: [f64; 2], size: [f64; 2]) {
 /// After a picture: what lies over it, in its place.
 pub fn render(app: &App, scene: &Scene) {
     let mark = app.dom.html("marked");
-    let at = scene.marked.map(|rank| viewport::y_of(scene.viewport, i64::from(rank) * MILLI + MILLI / 2));
+    let at = scene
+        .marked
+        .map(|rank| viewport::y_of(scene.viewport, i64::from(rank) * MILLI + MILLI / 2));
     let at = at.filter(|at| (0.0..=1.0).contains(at));
     if let Some(at) = at {
         dom::style(&mark, "top", &format!("{:.3}%", at * 100.0));
@@ -343,14 +425,21 @@ pub fn render(app: &App, scene: &Scene) {
 
 fn key(app: &App, event: &KeyboardEvent) {
     let typing = dom::closest(event, "input, select, textarea, dialog[open]").is_some();
-    if event.default_prevented() || typing || event.ctrl_key() || event.meta_key() || event.alt_key() {
+    if event.default_prevented()
+        || typing
+        || event.ctrl_key()
+        || event.meta_key()
+        || event.alt_key()
+    {
         if event.code() == "Escape" && !event.default_prevented() {
             open::cancel(app);
         }
         return;
     }
     let pan = |dx: f64, dy: f64| {
-        app.move_by(Gesture::Burst("move"), |it, limits| viewport::pan(it, [dx * STEP, dy * STEP], limits));
+        app.move_by(Gesture::Burst("move"), |it, limits| {
+            viewport::pan(it, [dx * STEP, dy * STEP], limits)
+        });
     };
     let zoom = |factor: f64| {
         app.move_by(Gesture::Burst("zoom"), |it, limits| {

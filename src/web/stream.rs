@@ -5,7 +5,9 @@
 use js_sys::{ArrayBuffer, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{Blob, DedicatedWorkerGlobalScope, File, ReadableStream, ReadableStreamDefaultReader, Response};
+use web_sys::{
+    Blob, DedicatedWorkerGlobalScope, File, ReadableStream, ReadableStreamDefaultReader, Response,
+};
 
 use crate::view::{FileMark, MARK_BYTES, fingerprint};
 use crate::web::dom::reason;
@@ -59,7 +61,10 @@ pub fn of_file(file: &File) -> Result<Bytes, String> {
 }
 
 /// The bytes at an address, and how many there are if the host says so.
-pub async fn of_address(scope: &DedicatedWorkerGlobalScope, url: &str) -> Result<(Bytes, Option<u64>), String> {
+pub async fn of_address(
+    scope: &DedicatedWorkerGlobalScope,
+    url: &str,
+) -> Result<(Bytes, Option<u64>), String> {
     let response = JsFuture::from(scope.fetch_with_str(url)).await;
     let response: Response = response.and_then(|it| it.dyn_into()).map_err(|_| {
         format!(
@@ -85,17 +90,27 @@ pub async fn of_address(scope: &DedicatedWorkerGlobalScope, url: &str) -> Result
 
 fn of_stream(stream: ReadableStream) -> Result<Bytes, String> {
     let reader = stream.get_reader().dyn_into();
-    reader.map(Bytes::Stream).map_err(|_| "The browser gives no bytes of this file.".to_owned())
+    reader
+        .map(Bytes::Stream)
+        .map_err(|_| "The browser gives no bytes of this file.".to_owned())
 }
 
 /// What tells this file again.
 pub async fn mark(file: &File) -> Result<FileMark, String> {
     let size = file.size();
     let edge = size.min(MARK_BYTES as f64);
-    let head = slice(file, 0.0, edge).await.map_err(|error| broken_off(&error))?;
-    let tail = slice(file, size - edge, size).await.map_err(|error| broken_off(&error))?;
+    let head = slice(file, 0.0, edge)
+        .await
+        .map_err(|error| broken_off(&error))?;
+    let tail = slice(file, size - edge, size)
+        .await
+        .map_err(|error| broken_off(&error))?;
     let size = size as u64;
-    Ok(FileMark { name: file.name(), size, hash: fingerprint(size, &head, &tail) })
+    Ok(FileMark {
+        name: file.name(),
+        size,
+        hash: fingerprint(size, &head, &tail),
+    })
 }
 
 async fn slice(file: &File, from: f64, to: f64) -> Result<Vec<u8>, JsValue> {

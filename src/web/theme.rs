@@ -67,7 +67,10 @@ pub fn style(dom: &Dom) -> Result<Style, JsValue> {
     probe.set_hidden(true);
     let body = dom.document.body().ok_or("the document has no body")?;
     body.append_child(&probe)?;
-    let computed = dom.window.get_computed_style(&probe)?.ok_or("no computed style")?;
+    let computed = dom
+        .window
+        .get_computed_style(&probe)?
+        .ok_or("no computed style")?;
     let color = |name: &str| -> Result<Rgb, JsValue> {
         dom::style(&probe, "color", &format!("var(--{name})"));
         let text = computed.get_property_value("color")?;
@@ -99,6 +102,12 @@ pub fn style(dom: &Dom) -> Result<Style, JsValue> {
 fn parse(text: &str) -> Option<Rgb> {
     let inside = text.split_once('(')?.1.trim_end_matches(')');
     let mut numbers = inside.split([',', ' ', '/']).filter(|it| !it.is_empty());
-    let mut next = || numbers.next()?.parse::<f64>().ok().map(|it| it.round() as u8);
+    let mut next = || {
+        numbers
+            .next()?
+            .parse::<f64>()
+            .ok()
+            .map(|it| it.round() as u8)
+    };
     Some([next()?, next()?, next()?])
 }

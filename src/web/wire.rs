@@ -10,7 +10,11 @@ use serde::de::DeserializeOwned;
 use wasm_bindgen::prelude::*;
 
 /// Packs a message. What is in `beside` goes as it is.
-pub fn pack<T: Serialize>(id: u32, body: &T, beside: &[(&str, &JsValue)]) -> Result<JsValue, JsValue> {
+pub fn pack<T: Serialize>(
+    id: u32,
+    body: &T,
+    beside: &[(&str, &JsValue)],
+) -> Result<JsValue, JsValue> {
     let serializer = serde_wasm_bindgen::Serializer::new()
         .serialize_large_number_types_as_bigints(true)
         .serialize_missing_as_null(true);
@@ -25,7 +29,9 @@ pub fn pack<T: Serialize>(id: u32, body: &T, beside: &[(&str, &JsValue)]) -> Res
 
 /// Unpacks a message.
 pub fn unpack<T: DeserializeOwned>(message: &JsValue) -> Result<(u32, T), JsValue> {
-    let id = Reflect::get(message, &"id".into())?.as_f64().unwrap_or_default() as u32;
+    let id = Reflect::get(message, &"id".into())?
+        .as_f64()
+        .unwrap_or_default() as u32;
     let body = Reflect::get(message, &"body".into())?;
     Ok((id, serde_wasm_bindgen::from_value(body)?))
 }
@@ -39,5 +45,8 @@ pub fn beside<T: JsCast>(message: &JsValue, name: &str) -> Option<T> {
 pub fn buffers(message: &JsValue, name: &str) -> Vec<js_sys::ArrayBuffer> {
     let list: Option<Array> = beside(message, name);
     let buffers = list.map(|it| it.to_vec()).unwrap_or_default();
-    buffers.into_iter().filter_map(|it| it.dyn_into().ok()).collect()
+    buffers
+        .into_iter()
+        .filter_map(|it| it.dyn_into().ok())
+        .collect()
 }

@@ -108,7 +108,11 @@ impl Thread {
             }
             thread.reading.set(None);
             let reply = match read {
-                Ok(()) => thread.engine.borrow_mut().finish().map(|it| Reply::Opened(Box::new(it))),
+                Ok(()) => thread
+                    .engine
+                    .borrow_mut()
+                    .finish()
+                    .map(|it| Reply::Opened(Box::new(it))),
                 Err(text) => {
                     thread.engine.borrow_mut().cancel();
                     Err(text)
@@ -217,7 +221,9 @@ fn or_throw(result: Result<(), JsValue>) {
 /// The pixels in a buffer that can be handed over: the one that came back if it has the size.
 fn into_buffer(rgba: &[u8], used: Option<ArrayBuffer>) -> ArrayBuffer {
     let size = rgba.len() as u32;
-    let buffer = used.filter(|it| it.byte_length() == size).unwrap_or_else(|| ArrayBuffer::new(size));
+    let buffer = used
+        .filter(|it| it.byte_length() == size)
+        .unwrap_or_else(|| ArrayBuffer::new(size));
     Uint8Array::new(&buffer).copy_from(rgba);
     buffer
 }
@@ -239,7 +245,9 @@ impl Turns {
                 let _ = resume.call0(&JsValue::NULL);
             }
         });
-        channel.port1().set_onmessage(Some(on_message.as_ref().unchecked_ref()));
+        channel
+            .port1()
+            .set_onmessage(Some(on_message.as_ref().unchecked_ref()));
         on_message.forget();
         Ok(Turns { channel, resume })
     }

@@ -1,0 +1,188 @@
+//! The header and the footer: what is loaded, what was noticed, help, Copy link, figures.
+
+use std::rc::Rc;
+
+use wasm_bindgen_futures::{JsFuture, spawn_local};
+use web_sys::{Event, HtmlDialogElement};
+
+use crate::format;
+use crate::messages::{Scene, Summary};
+use crate::view::Source;
+use crate::web::dom;
+use crate::web::notices;
+use crate::web::open;
+use crate::web::page::{App, State};
+
+pub fn install(app: &Rc<App>) {
+    let it = app.clone();
+    app.dom.on("help", "click", move |_: Event| {
+        let dialog: HtmlDialogElement = it.dom.get("help-dialog");
+        if !dialog.open() {
+            it.report(dialog.show_modal());
+        }
+    });
+    let it = app.clone();
+    app.dom.on("copy", "click", move |_: Event| copy_link(&it));
+    let it = app.clone();
+    app.dom.on("hint-close", "click", move |_: Event| {
+        dom::set(&it.dom.html("hint"), "data-closed", "");
+        it.dom.show("hint", false);
+    });
+    // A click beside the open list of issues closes it.
+    let it = app.clone();
+    dom::on(&app.dom.document, "pointerdown", move |event: Event| {
+        if dom::closest(&event, "#issues").is_none() {
+            // Removing an attribute that is not there is no failure.
+            let _ = it.dom.html("issues").remove_attribute("open");
+        }
+    });
+}
+
+fn copy_link(app: &Rc<App>) {
+    let Some(address) = app.report(app.history.address()) else {
+        return;
+    };
+    let pasted = app
+        .state
+        .borrow()
+        .summary
+        .as_ref()
+        .is_some_and(|it| it.source.is_none());
+    if pasted {
+        notices::tell(
+            &app.dom,
+            notices::LINK,
+            "Pasted text is not in the link: save it as a file and drop that, and the link can ask for it.",
+        );
+    }
+    copy(
+        app,
+        "copy",
+        &address,
+        "The browser does not let this page copy: here is the link.",
+    );
+}
+
+/// Copies a text and says so on the button; where the browser does not let it, offers the text.
+pub fn copy(app: &Rc<App>, button: &'static str, text: &str, otherwise: &'static str) {
+    if !open::has_clipboard(app) {
+        return notices::offer(&app.dom, notices::OTHER, otherwise, text);
+    }
+    let copied = app.dom.window.navigator().clipboard().write_text(text);
+    let (app, text) = (app.clone(), text.to_owned());
+    spawn_local(async move {
+        match JsFuture::from(copied).await {
+            Ok(_) => confirm(&app, button),
+            Err(_) => notices::offer(&app.dom, notices::OTHER, otherwise, &text),
+        }
+    });
+}
+
+fn confirm(app: &Rc<App>, button: &'static str) {
+    let element = app.dom.html(button);
+    if element.has_attribute("data-label") {
+        return;
+    }
+    let label = element.text_content().unwrap_or_default();
+    dom::set(&element, "data-label", &label);
+    dom::set(&element, "aria-live", "polite");
+    element.set_text_content(Some("Copied ✓"));
+    app.dom.later(1600, move || {
+        element.set_text_content(Some(&label));
+        // It was set above.
+        let _ = element.remove_attribute("data-label");
+    });
+}
+
+pub fn render(app: &App) {
+    let state = app.state.borrow();
+    app.dom.show("file", state.summary.is_some());
+    render_hint(app, &state);
+    if let Some(summary) = &state.summary {
+        render_file(app, summary);
+    }
+}
+
+fn render_file(app: &App, summary: &Summary) {
+    let dom = &app.dom;
+    dom.text("file-name", &summary.name);
+    dom::set(&dom.html("file-name"), "title", &summary.name);
+    let home = summary.home;
+    let took = u64::try_from(home.t1.saturating_sub(home.t0)).unwrap_or(0);
+    let facts = [
+        summary.exporter.clone(),
+        format::counted(summary.spans, "span"),
+        format::counted(summary.traces, "trace"),
+        format::duration(took),
+    ];
+    dom.text("file-facts", &facts.join(" · "));
+    dom::set(&dom.html("file"), "title", &facts.join(" · "));
+    dom.document
+        .set_title(&format!("{} — herdscope", summary.name));
+    let noticed = !summary.issues.is_empty();
+    dom.show("issues", noticed || !summary.assumed.is_empty());
+    let count = dom.html("issues-count");
+    count.set_class_name(if noticed { "some" } else { "" });
+    dom.text(
+        "issues-count",
+        &match noticed {
+            true => format::counted(summary.issues.len() as u64, "issue"),
+            false => "as read".to_owned(),
+        },
+    );
+    let assumed = match summary.assumed.is_empty() {
+        true => "Nothing had to be assumed to read this file.".to_owned(),
+        false => format!("Assumed: {}", summary.assumed),
+    };
+    dom.text("assumed", &assumed);
+    let list = dom.html("issues-list");
+    dom::clear(&list);
+    for issue in &summary.issues {
+        let line = dom.new_element("li", "", &issue.message);
+        dom::set(&line, "data-code", &issue.code);
+        dom::fill(&list, &[&line]);
+    }
+}
+
+/// The line that tells where to drop a file, as long as the sample is on screen.
+pub fn render_hint(app: &App, state: &State) {
+    let sample = state
+        .summary
+        .as_ref()
+        .is_some_and(|it| matches!(it.source, Some(Source::Sample(_))));
+    let whole = state.view.viewport.is_none();
+    let hint = app.dom.html("hint");
+    let closed = hint.has_attribute("data-closed");
+    hint.set_hidden(!sample || !whole || closed || state.reading.is_some());
+}
+
+/// After a picture.
+pub fn render_footer(app: &App, scene: &Scene) {
+    let dom = &app.dom;
+    let viewport = scene.viewport;
+    dom.text("foot-time", &format::time_range(viewport.t0, viewport.t1));
+    let state = app.state.borrow();
+    let total = match (&state.reading, &state.summary) {
+        (Some(reading), _) if reading.preview.is_some() => None,
+        (_, summary) => summary.as_ref().map(|it| it.spans),
+    };
+    let spans = match total {
+        Some(total) => format!(
+            "{} of {}",
+            format::count(scene.spans),
+            format::counted(total, "span")
+        ),
+        None => format::counted(scene.spans, "span"),
+    };
+    dom.text("foot-spans", &spans);
+    let latency = match (scene.p50_ns, scene.p999_ns) {
+        (Some(p50), Some(p999)) => format!(
+            "p50 {} · p99.9 {}",
+            format::duration(p50),
+            format::duration(p999)
+        ),
+        _ => String::new(),
+    };
+    dom.text("foot-latency", &latency);
+    render_hint(app, &state);
+}

@@ -1,0 +1,267 @@
+//! The picked trace: its spans as a small waterfall, and the words for a span.
+//!
+//! Invariant: the view names the trace, the engine tells its spans; a timeout has a mark besides its
+//! colour.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use web_sys::{Event, HtmlElement};
+
+use crate::format;
+use crate::messages::{Request, SpanLabel, Swatch, TraceDetail};
+use crate::view::{MILLI, Pane, Viewport};
+use crate::viewport;
+use crate::web::dom;
+use crate::web::history::Gesture;
+use crate::web::page::App;
+use crate::web::{header, notices};
+
+/// The question for a trace that is under way, and whether a click asked it.
+#[derive(Default)]
+pub struct Question(Cell<Option<(u32, bool)>>);
+
+pub fn install(app: &Rc<App>) {
+    let it = app.clone();
+    app.dom.on("trace-copy", "click", move |_: Event| {
+        let id = it.state.borrow().view.trace.clone();
+        if let Some(id) = id {
+            header::copy(&it, "trace-copy", &id, "The trace's id, to copy:");
+        }
+    });
+    let it = app.clone();
+    app.dom.on("trace-show", "click", move |_: Event| show(&it));
+    let it = app.clone();
+    app.dom.on("trace-clear", "click", move |_: Event| {
+        it.change(Gesture::Step, |view| view.trace = None);
+    });
+}
+
+/// A click asked for the trace at a place.
+pub fn await_pick(app: &App, id: u32) {
+    app.question.0.set(Some((id, true)));
+}
+
+/// The click was half of a double-click.
+pub fn forget_pick(app: &App) {
+    app.question.0.set(None);
+}
+
+/// Whether no click waits for its trace.
+pub fn is_settled(app: &App) -> bool {
+    app.question.0.get().is_none()
+}
+
+/// The view names another trace: its spans are asked for, unless they are here.
+pub fn picked(app: &App) {
+    let wanted = {
+        let mut state = app.state.borrow_mut();
+        let wanted = state.view.trace.clone();
+        let here = state
+            .detail
+            .as_ref()
+            .is_some_and(|it| Some(&it.trace_id) == wanted.as_ref());
+        if !here {
+            state.detail = None;
+        }
+        wanted.filter(|_| !here && state.summary.is_some())
+    };
+    let sent = wanted.and_then(|it| app.report(app.client.send(&Request::Trace(it))));
+    if let Some(id) = sent {
+        app.question.0.set(Some((id, false)));
+    }
+}
+
+/// The engine's answer.
+pub fn arrived(app: &App, id: u32, detail: Option<TraceDetail>) {
+    let Some((expected, clicked)) = app.question.0.get() else {
+        return;
+    };
+    if expected != id {
+        return;
+    }
+    app.question.0.set(None);
+    match (detail, clicked) {
+        (Some(detail), true) => {
+            let trace = detail.trace_id.clone();
+            app.state.borrow_mut().detail = Some(Rc::new(detail));
+            app.change(Gesture::Step, |view| {
+                view.trace = Some(trace);
+                view.pane = Pane::Trace;
+            });
+            render(app);
+        }
+        (Some(detail), false) => {
+            app.state.borrow_mut().detail = Some(Rc::new(detail));
+            render(app);
+        }
+        // A click beside all spans lets go of the trace.
+        (None, true) => app.change(Gesture::Step, |view| view.trace = None),
+        (None, false) => {
+            let missing = app.state.borrow().view.trace.clone().unwrap_or_default();
+            notices::tell(
+                &app.dom,
+                notices::LINK,
+                &format!(
+                    "The link marks trace {missing}, which is not in this file; the rest of the view is shown."
+                ),
+            );
+            app.change(Gesture::Settle, |view| view.trace = None);
+        }
+    }
+}
+
+/// Brings the trace into view: all of its time, and some traces around it.
+fn show(app: &App) {
+    let detail = app.state.borrow().detail.clone();
+    let Some(detail) = detail else { return };
+    let width = (detail.end - detail.start).max(1000);
+    let margin = width / 10;
+    let rank = i64::from(detail.rank) * MILLI;
+    let around = Viewport {
+        t0: detail.start - margin,
+        t1: detail.end + margin,
+        y0: rank - 12 * MILLI,
+        y1: rank + 13 * MILLI,
+    };
+    app.move_by(Gesture::Step, |_, limits| viewport::clamp(around, limits));
+}
+
+/// What its outcome is called, and the class that colours the word.
+pub fn outcome(label: &SpanLabel) -> (&'static str, &'static str) {
+    match label.outcome.as_str() {
+        "success" => ("done", ""),
+        "timed_out" => ("⨯ timed out", "timed-out"),
+        "rejected" => ("⊘ rejected", ""),
+        _ => ("! failed", ""),
+    }
+}
+
+/// What else there is to say about a span, a line each.
+pub fn more(label: &SpanLabel) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(late) = label.late_ns {
+        lines.push(format!(
+            "late by {}: the server went on after this call had ended",
+            format::duration(late)
+        ));
+    }
+    let mut facts = vec![format!("at {}", format::time_of_day(label.start, 6))];
+    facts.extend(label.instance.clone());
+    facts.push(format!("row {}", format::count(label.row.into())));
+    if label.orphan {
+        facts.push("its parent is not in the file".to_owned());
+    }
+    lines.push(facts.join(" · "));
+    if !label.message.is_empty() {
+        lines.push(label.message.clone());
+    }
+    lines
+}
+
+/// The stylesheet's colour of a swatch.
+pub fn color(swatch: Swatch) -> String {
+    match swatch {
+        Swatch::Series(at) => format!("var(--series-{at})"),
+        Swatch::Failed => "var(--failed)".to_owned(),
+        Swatch::TimedOut => "var(--timed-out)".to_owned(),
+    }
+}
+
+/// The pane.
+pub fn render(app: &App) {
+    let detail = app.state.borrow().detail.clone();
+    let dom = &app.dom;
+    dom.show("trace-none", detail.is_none());
+    dom.show("trace-some", detail.is_some());
+    let Some(detail) = detail else { return };
+    let list = dom.html("trace-spans");
+    if dom.html("trace-id").text_content().as_deref() == Some(&detail.trace_id)
+        && list.child_element_count() as usize == detail.spans.len()
+    {
+        return;
+    }
+    dom.text(
+        "trace-rank",
+        &format!("#{}", format::count(detail.rank.into())),
+    );
+    dom.text("trace-id", &detail.trace_id);
+    let took = u64::try_from(detail.end - detail.start).unwrap_or(0);
+    dom.text(
+        "trace-facts",
+        &format!(
+            "{} · {}",
+            format::counted(detail.spans.len() as u64, "span"),
+            format::duration(took)
+        ),
+    );
+    dom::clear(&list);
+    for label in &detail.spans {
+        dom::fill(&list, &[&row(app, &detail, label)]);
+    }
+}
+
+fn row(app: &App, detail: &TraceDetail, label: &SpanLabel) -> HtmlElement {
+    let dom = &app.dom;
+    let row = dom.new_element("li", "", "");
+    // Deep traces stay readable: what is deeper than this stands below one another.
+    dom::style(&row, "--depth", &label.depth.min(12).to_string());
+    let (says, class) = outcome(label);
+    let name = dom.new_element("span", "", "");
+    dom::set(
+        &name,
+        "title",
+        &format!("{} {}", label.service, label.operation),
+    );
+    dom::fill(
+        &name,
+        &[
+            &dom.new_element("b", "", &label.service),
+            &dom.document
+                .create_text_node(&format!(" {}", label.operation)),
+        ],
+    );
+    let duration = label
+        .duration
+        .map_or_else(|| "?".to_owned(), format::duration);
+    let time = dom.new_element("span", "time", "");
+    let success = label.outcome == "success";
+    if !success {
+        dom::fill(
+            &time,
+            &[
+                &dom.new_element("b", class, says),
+                &dom.document.create_text_node(" · "),
+            ],
+        );
+    }
+    dom::fill(&time, &[&dom.document.create_text_node(&duration)]);
+    let what = dom.new_element("div", "what", "");
+    dom::fill(&what, &[&name, &time]);
+    dom::fill(&row, &[&what, &lane(app, detail, label)]);
+    for line in more(label) {
+        dom::fill(&row, &[&dom.new_element("div", "more", &line)]);
+    }
+    row
+}
+
+/// The span in the time of its trace.
+fn lane(app: &App, detail: &TraceDetail, label: &SpanLabel) -> HtmlElement {
+    let whole = (detail.end - detail.start).max(1) as f64;
+    let share = |ns: f64| format!("{:.3}%", (ns / whole).clamp(0.0, 1.0) * 100.0);
+    let success = label.outcome == "success";
+    let bar = app
+        .dom
+        .new_element("i", if success { "" } else { "hatched" }, "");
+    dom::style(&bar, "--from", &share((label.start - detail.start) as f64));
+    dom::style(&bar, "--width", &share(label.duration.unwrap_or(0) as f64));
+    let swatch = match label.outcome.as_str() {
+        "success" => color(label.swatch),
+        "timed_out" => color(Swatch::TimedOut),
+        _ => color(Swatch::Failed),
+    };
+    dom::style(&bar, "--swatch", &swatch);
+    let lane = app.dom.new_element("div", "lane", "");
+    dom::fill(&lane, &[&bar]);
+    lane
+}
