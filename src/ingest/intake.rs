@@ -92,9 +92,6 @@ impl Intake {
         self.note_stamp(start, plan, row);
         let duration = self.duration(plan, record, start.ns, row);
 
-        let mut made_up = std::mem::take(&mut self.made_up);
-        made_up.clear();
-        let _ = write!(made_up, "row:{row}");
         let (mut trace, mut span, mut parent) =
             (cell(Field::Trace), cell(Field::Span), cell(Field::Parent));
         if of_spreadsheet(trace) || of_spreadsheet(span) {
@@ -103,28 +100,24 @@ impl Intake {
             } else {
                 (Field::Span, span)
             };
-            self.issues.note(
-                Code::SpreadsheetIds,
-                Some(row),
-                plan.header(field),
-                Some(got),
-            );
-            (trace, span, parent) = ("row", "", "");
-            // Not missing: unusable, which was said just now.
-            trace = if trace == "row" {
-                made_up.as_str()
-            } else {
-                trace
-            };
-        } else if is_blank(trace) {
+            let column = plan.header(field);
+            let issues = &mut self.issues;
+            issues.note(Code::SpreadsheetIds, Some(row), column, Some(got));
+            (trace, span, parent) = ("", "", "");
+        } else if trace.is_empty() {
             self.without_trace.note(row);
-            (trace, parent) = (made_up.as_str(), "");
+            parent = "";
         }
-        if is_blank(span) {
-            span = made_up.as_str();
+        let mut made_up = std::mem::take(&mut self.made_up);
+        if trace.is_empty() || span.is_empty() {
+            made_up.clear();
+            let _ = write!(made_up, "row:{row}");
         }
+        trace = if trace.is_empty() { &made_up } else { trace };
+        span = if span.is_empty() { &made_up } else { span };
         if is_no_parent(parent) {
-            parent = parent_of_references(cell(Field::References));
+            let references = cell(Field::References);
+            parent = parent_of_references(references);
         }
         let of_root = is_no_parent(parent)
             || parent == span
@@ -199,7 +192,11 @@ impl Intake {
         });
         self.made_up = made_up;
         let state = cell(Field::TraceState);
-        if state.contains("th:") && !state.contains("th:0;") && !state.ends_with("th:0") {
+        if !state.is_empty()
+            && state.contains("th:")
+            && !state.contains("th:0;")
+            && !state.ends_with("th:0")
+        {
             self.sampled.note(row);
         }
     }
@@ -320,18 +317,22 @@ fn extent(start: i64, end: i64) -> Told {
 }
 
 /// The first cell of a field that is not blank.
-#[inline]
+#[inline(always)]
 fn cell<'a>(plan: &Plan, record: Record<'a>, field: Field) -> &'a str {
-    for &column in plan.tried(field) {
-        if column == ABSENT {
-            break;
-        }
-        let text = unguarded(record.get(column as usize));
-        if !is_blank(text) {
-            return text;
-        }
+    let tried = plan.tried(field);
+    if tried[0] == ABSENT {
+        return "";
     }
-    ""
+    let text = unguarded(record.get(tried[0] as usize));
+    if !is_blank(text) {
+        return text;
+    }
+    if tried[1] == ABSENT {
+        return "";
+    }
+    let others = tried[1..].iter().take_while(|&&column| column != ABSENT);
+    let mut others = others.map(|&column| unguarded(record.get(column as usize)));
+    others.find(|text| !is_blank(text)).unwrap_or("")
 }
 
 /// Exporters put an apostrophe before what a spreadsheet would take for a formula.
@@ -383,15 +384,27 @@ fn parent_of_references(text: &str) -> &str {
 
 /// Whether a spreadsheet turned this id into a number: `1.23457E+31`.
 fn of_spreadsheet(id: &str) -> bool {
-    let Some((mantissa, exponent)) = id.split_once("E+") else {
+    let Some(plus) = memchr::memchr(b'+', id.as_bytes()) else {
         return false;
     };
+    let Some(mantissa) = id[..plus].strip_suffix('E') else {
+        return false;
+    };
+    let exponent = &id[plus + 1..];
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let mut parts = mantissa.splitn(2, ['.', ',']);
     digits(exponent) && parts.next().is_some_and(digits) && parts.next().is_none_or(digits)
 }
 
 fn kind(text: &str) -> Kind {
+    // The spellings of nearly all files, before the patient search.
+    match text {
+        "" => return Kind::Unset,
+        "Server" | "SERVER" | "server" => return Kind::Server,
+        "Client" | "CLIENT" | "client" => return Kind::Client,
+        "Internal" | "INTERNAL" | "internal" => return Kind::Internal,
+        _ => {}
+    }
     let prefixed = text
         .get(..10)
         .is_some_and(|it| it.eq_ignore_ascii_case("span_kind_"));
@@ -430,8 +443,10 @@ struct Status {
 /// HTTP's from 100.
 fn status(text: &str) -> Status {
     let says = |failed| Status { failed, http: None };
-    if text.is_empty() {
-        return Status::default();
+    match text {
+        "" => return Status::default(),
+        "Unset" | "UNSET" | "Ok" | "OK" => return says(Some(false)),
+        _ => {}
     }
     if text.as_bytes()[0].is_ascii_digit() {
         return match status_number(text) {
@@ -460,8 +475,11 @@ fn status(text: &str) -> Status {
 
 /// A code, written `504` or `504.0`.
 fn status_number(text: &str) -> Option<u16> {
-    let whole = text.split('.').next()?;
-    whole.parse().ok()
+    let bytes = text.as_bytes();
+    let end = bytes.iter().position(|&b| b == b'.').unwrap_or(bytes.len());
+    let whole = &bytes[..end];
+    let valid = matches!(whole.len(), 1..=4) && whole.iter().all(u8::is_ascii_digit);
+    valid.then(|| whole.iter().fold(0, |n, b| n * 10 + u16::from(b - b'0')))
 }
 
 fn truth(text: &str) -> Option<bool> {
