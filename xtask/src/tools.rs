@@ -257,7 +257,7 @@ fn ensure_wasm_opt() -> Result<Option<PathBuf>> {
     if here || find("npm").is_some() {
         return BINARYEN.ensure();
     }
-    say("no npm here: the page is built without wasm-opt, a little larger and slower");
+    say("no npm here: the page is built without wasm-opt, larger and slower");
     stand_in_for_wasm_opt(&version).map(Some)
 }
 
