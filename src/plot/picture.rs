@@ -36,7 +36,7 @@ pub struct Options {
 pub fn light() -> Style {
     Style {
         series: [
-            0x0072b2, 0x56b4e9, 0x009e73, 0xcc79a7, 0x7a5bd0, 0x8a6d3b, 0x4d7f86, 0x9a8fbf,
+            0x0072b2, 0x56b4e9, 0x009e73, 0xa5609a, 0x8a7a12, 0x3b3fa0, 0x3f8f99, 0x7a5540,
         ]
         .map(rgb),
         failed: rgb(0xe69f00),
@@ -49,7 +49,7 @@ pub fn light() -> Style {
         grid: rgb(0xeef1f4),
         ink: rgb(0x16202c),
         ink_2: rgb(0x526070),
-        ink_3: rgb(0x8a96a5),
+        ink_3: rgb(0x6b7787),
     }
 }
 
@@ -57,7 +57,7 @@ pub fn light() -> Style {
 pub fn dark() -> Style {
     Style {
         series: [
-            0x4aa8e8, 0x86cdf5, 0x3cc79b, 0xe29bc3, 0xa38bf0, 0xc9a46a, 0x7fb3ba, 0xb9aede,
+            0x4aa8e8, 0x86cdf5, 0x3cc79b, 0xd79ccb, 0xd8ca5c, 0x8f94f0, 0x7fd0d8, 0xc9a088,
         ]
         .map(rgb),
         failed: rgb(0xf2b134),
@@ -70,7 +70,7 @@ pub fn dark() -> Style {
         grid: rgb(0x1a222c),
         ink: rgb(0xe8edf3),
         ink_2: rgb(0xa3b0be),
-        ink_3: rgb(0x6f7d8c),
+        ink_3: rgb(0x7f8d9c),
     }
 }
 

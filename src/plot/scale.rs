@@ -36,7 +36,7 @@ impl Scale {
     /// The X of a time; far outside the image it is cut to just outside.
     pub fn x(&self, time: i64) -> f64 {
         let span = nanos_between(self.viewport.t0, self.viewport.t1);
-        let x = nanos_between(self.viewport.t0, time) * (self.width / span);
+        let x = nanos_between(self.viewport.t0, time) * self.width / span;
         x.clamp(-1.0, self.width + 1.0)
     }
 
@@ -44,7 +44,8 @@ impl Scale {
     pub fn y(&self, rank: u32) -> f64 {
         let above = i64::from(rank) * MILLI - self.viewport.y0;
         let span = self.viewport.y1 - self.viewport.y0;
-        (above as f64 * (self.height / span as f64)).clamp(-1.0e6, 1.0e6)
+        // Multiplied first: the row at the lower edge must not fall short of it by a rounding.
+        (above as f64 * self.height / span as f64).clamp(-1.0e6, 1.0e6)
     }
 
     /// The time at an X.

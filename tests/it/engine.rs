@@ -1,1 +1,235 @@
-//! (to come)
+//! The engine: what the page asks for, without a page.
+
+use herdscope::engine::{Engine, Frame};
+use herdscope::messages::{BandState, FrameRequest, PointRequest, Summary};
+use herdscope::plot::picture;
+use herdscope::view::{ColorBy, Source, Viewport};
+
+use crate::given::sample;
+
+const HERD_BREAKER: &str = "window=100,min=20,fail=50%,open=60s,probes=10";
+
+fn request(viewport: Option<Viewport>) -> FrameRequest {
+    FrameRequest {
+        viewport,
+        plot: [300, 200],
+        overview: [300, 40],
+        scale: 1.0,
+        style: picture::light(),
+        color_by: ColorBy::Tier,
+        hidden: Vec::new(),
+        edge: None,
+        breaker: Some(HERD_BREAKER.to_owned()),
+        shared: false,
+        trace: None,
+    }
+}
+
+fn csv(rows: usize) -> String {
+    let head =
+        "trace_id,span_id,parent_span_id,service.name,name,kind,start_time,duration_ms,status\n";
+    let row = |at: usize| {
+        let (minute, second) = (at / 60 % 60, at % 60);
+        format!("t{at},s,,web,GET,client,2026-01-05T10:{minute:02}:{second:02}.000Z,30,OK\n")
+    };
+    (0..rows).fold(head.to_owned(), |text, at| text + &row(at))
+}
+
+fn open(engine: &mut Engine, name: &str, text: &str) -> Result<Summary, String> {
+    engine.begin(name.to_owned(), None, Some(text.len() as u64));
+    engine.push(text.as_bytes(), 1.0)?;
+    engine.finish()
+}
+
+fn n_painted(frame: &Frame) -> usize {
+    frame.plot.chunks(4).filter(|pixel| pixel[3] > 0).count()
+}
+
+#[test]
+fn a_frame_holds_everything_of_one_viewport() {
+    let mut engine = Engine::with(sample());
+    let home = engine.frame(&request(None)).scene.viewport;
+    let frame = engine.frame(&request(Some(home)));
+    let scene = &frame.scene;
+    assert_eq!(
+        (frame.plot.len(), frame.overview.len()),
+        (300 * 200 * 4, 300 * 40 * 4)
+    );
+    assert_eq!((scene.viewport, scene.spans), (home, 48_711));
+    let replay = &scene.replay;
+    assert_eq!(
+        (replay.calls, replay.withheld, replay.transitions),
+        (16_237, 0, 36)
+    );
+    assert_eq!(
+        (replay.lanes.len(), replay.attempts.len(), replay.shared),
+        (4, 3, false)
+    );
+    assert_eq!(
+        (replay.breaker.as_str(), replay.threshold),
+        (HERD_BREAKER, Some(500_000))
+    );
+    assert!(replay.failure_rate.len() <= 2 * 300);
+    assert_eq!(scene.rates.sent.iter().sum::<u32>(), 16_237);
+    assert_eq!(scene.rates.timed_out.iter().sum::<u32>(), 695);
+    // The 99.9th percentile is the timeout.
+    assert_eq!(scene.p999_ns, Some(500_000_000));
+}
+
+#[test]
+fn bands_shorter_than_a_pixel_are_in_the_scene() {
+    let mut engine = Engine::with(sample());
+    let scene = engine.frame(&request(None)).scene;
+    for lane in &scene.replay.lanes {
+        let of = |state| lane.bands.iter().filter(|band| band.state == state).count();
+        assert_eq!(
+            (of(BandState::HalfOpen), of(BandState::Open)),
+            (3, 3),
+            "{:?}",
+            lane.instance
+        );
+    }
+}
+
+#[test]
+fn settings_change_the_states_and_bad_ones_say_why() {
+    let mut engine = Engine::with(sample());
+    let mut wanted = request(None);
+    wanted.breaker = Some("window=100,min=20,fail=50%,open=10m,probes=10".to_owned());
+    let scene = engine.frame(&wanted).scene;
+    assert_eq!((scene.replay.transitions, scene.replay.withheld), (4, 15_862));
+    wanted.breaker = Some("window=100,probes=0".to_owned());
+    let problem = engine
+        .frame(&wanted)
+        .scene
+        .replay
+        .problem
+        .expect("a problem");
+    assert!(
+        problem.contains("probes") && problem.contains('0'),
+        "{problem}"
+    );
+    wanted.breaker = None;
+    wanted.edge = Some(("web".to_owned(), "nowhere".to_owned()));
+    let replay = engine.frame(&wanted).scene.replay;
+    assert_eq!(
+        replay.edge,
+        Some(("shop-web".to_owned(), "catalog".to_owned()))
+    );
+    assert!(replay.problem.is_some_and(|it| it.contains("nowhere")));
+}
+
+#[test]
+fn the_picture_fills_while_the_file_is_read() {
+    let mut engine = Engine::new();
+    let text = csv(5_000);
+    engine.begin("big.csv".to_owned(), None, Some(text.len() as u64));
+    let mut painted = Vec::new();
+    for chunk in text.as_bytes().chunks(20_000) {
+        let progress = engine.push(chunk, 1.0).expect("rows");
+        if let Some(viewport) = progress.preview {
+            painted.push(n_painted(&engine.frame(&request(Some(viewport)))));
+        }
+    }
+    assert!(
+        painted.len() >= 3 && painted.iter().all(|&n| n > 0),
+        "{painted:?}"
+    );
+    assert_eq!(engine.finish().map(|it| it.spans), Ok(5_000));
+}
+
+#[test]
+fn what_was_loaded_stays_until_the_next_file_is_read() {
+    let mut engine = Engine::with(sample());
+    let before = engine.frame(&request(None));
+    let same = |engine: &mut Engine| {
+        let now = engine.frame(&request(None));
+        now.plot == before.plot && now.scene == before.scene
+    };
+
+    engine.begin("next.csv".to_owned(), None, None);
+    engine.push(csv(2_000).as_bytes(), 1.0).expect("rows");
+    assert!(!same(&mut engine), "the preview is on screen");
+    engine.cancel();
+    assert!(same(&mut engine), "cancelled");
+
+    for (name, text) in [
+        ("page.csv", "<!DOCTYPE html><html><body>no</body></html>"),
+        ("empty.csv", ""),
+    ] {
+        let sentence = open(&mut engine, name, text).expect_err("unreadable");
+        assert!(sentence.starts_with(name), "{sentence}");
+        assert!(same(&mut engine), "{name}");
+    }
+    let header =
+        "trace_id,span_id,parent_span_id,service.name,name,start_time,duration_ms,status\n";
+    let sentence = open(&mut engine, "header.csv", header).expect_err("no spans");
+    assert!(sentence.contains("no spans"), "{sentence}");
+    assert!(same(&mut engine), "header only");
+
+    assert_eq!(
+        open(&mut engine, "next.csv", &csv(3)).map(|it| it.spans),
+        Ok(3)
+    );
+    assert!(!same(&mut engine), "read to its end");
+}
+
+#[test]
+fn reading_a_file_again_with_a_fingerprint_keeps_it() {
+    let mut engine = Engine::new();
+    engine.begin("a.csv".to_owned(), None, None);
+    engine.set_source(Source::Sample("incident".to_owned()));
+    engine.push(csv(3).as_bytes(), 1.0).expect("rows");
+    let summary = engine.finish().expect("spans");
+    assert_eq!(summary.source, Some(Source::Sample("incident".to_owned())));
+}
+
+#[test]
+fn pointing_and_picking_agree() {
+    let mut engine = Engine::with(sample());
+    let viewport = Viewport {
+        t0: 1_790_409_662_500_000_000,
+        t1: 1_790_409_663_500_000_000,
+        y0: 520_000,
+        y1: 560_000,
+    };
+    let frame = engine.frame(&request(Some(viewport)));
+    let painted = frame
+        .plot
+        .chunks(4)
+        .position(|pixel| pixel[3] == 255)
+        .expect("a span");
+    let point = PointRequest {
+        viewport,
+        plot: [300, 200],
+        at: [(painted % 300) as f64 + 0.5, (painted / 300) as f64 + 0.5],
+        reach: 2.0,
+        hidden: Vec::new(),
+        color_by: ColorBy::Tier,
+    };
+    let label = engine.hover(&point).expect("a span");
+    let trace = engine.pick(&point).expect("its trace");
+    assert_eq!(label.trace_id, trace.trace_id);
+    assert!(trace.spans.iter().any(|span| span.span_id == label.span_id));
+    assert_eq!(engine.trace(&trace.trace_id), Some(trace.clone()));
+    let depths: Vec<u32> = trace.spans.iter().map(|span| span.depth).collect();
+    assert_eq!(depths, [0, 1, 2]);
+
+    let mut marked = request(Some(viewport));
+    marked.trace = Some(trace.trace_id);
+    assert_eq!(engine.frame(&marked).scene.marked, Some(trace.rank));
+    assert_eq!(engine.trace("nothing like it"), None);
+}
+
+#[test]
+fn an_engine_with_nothing_loaded_answers() {
+    let mut engine = Engine::new();
+    let frame = engine.frame(&request(None));
+    assert_eq!(
+        (n_painted(&frame), frame.scene.spans, frame.scene.p50_ns),
+        (0, 0, None)
+    );
+    assert!(engine.push(b"a", 0.0).is_err());
+    assert!(engine.finish().is_err());
+    engine.cancel();
+}

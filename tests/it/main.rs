@@ -3,6 +3,7 @@
 mod calls;
 mod engine;
 mod given;
+mod golden;
 mod picture;
 mod plot;
 mod replay;

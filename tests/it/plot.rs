@@ -1,1 +1,267 @@
-//! (to come)
+//! The span plot: exact pictures, a naive renderer, looks and hits.
+
+use std::ops::Range;
+
+use herdscope::dataset::Dataset;
+use herdscope::outcome::Outcome;
+use herdscope::plot::look::{self, Look};
+use herdscope::plot::pixels::Pixels;
+use herdscope::plot::scale::Scale;
+use herdscope::plot::{hit, overview, picture, raster};
+use herdscope::spans::SpanIdx;
+use herdscope::view::{ColorBy, Viewport};
+use proptest::prelude::*;
+
+use crate::given::{dataset, sample};
+use crate::golden::check_pixels;
+
+const MS: i64 = 1_000_000;
+
+fn look_of(dataset: &Dataset, hidden: &[&str]) -> Look {
+    let hidden: Vec<String> = hidden.iter().map(|&it| it.to_owned()).collect();
+    Look::new(
+        &dataset.table,
+        &picture::light(),
+        ColorBy::Tier,
+        &hidden,
+        &dataset.opaque_from,
+    )
+}
+
+fn draw(dataset: &Dataset, viewport: Viewport, size: [u32; 2], hidden: &[&str]) -> Pixels {
+    raster::spans(&dataset.table, &look_of(dataset, hidden), viewport, size)
+}
+
+fn viewport(ms: Range<i64>, ranks: Range<i64>) -> Viewport {
+    Viewport {
+        t0: ms.start * MS,
+        t1: ms.end * MS,
+        y0: ranks.start * 1000,
+        y1: ranks.end * 1000,
+    }
+}
+
+fn pixel(pixels: &Pixels, x: u32, y: u32) -> [u8; 4] {
+    let at = (y * pixels.width + x) as usize * 4;
+    pixels.rgba[at..at + 4].try_into().expect("a pixel")
+}
+
+/// One trace of three tiers, one that timed out, one that failed otherwise.
+const THREE: &str = "
+    a 1 - web client 0+60
+    a 2 1 proxy server 10+40
+    a 3 2 api server 30+10
+    b 1 - web client 20+50 timed_out
+    b 2 1 proxy server 30+60
+    b 3 2 api server 80+10
+    c 1 - web client 40+30 failed";
+
+#[test]
+fn golden_pictures() {
+    let three = dataset(THREE);
+    let all = viewport(-5..95, 0..3);
+    check_pixels("spans-nested", &draw(&three, all, [200, 60], &[]));
+    check_pixels("spans-thin", &draw(&three, all, [200, 9], &[]));
+    check_pixels(
+        "spans-cut",
+        &draw(&three, viewport(25..55, 1..2), [200, 40], &[]),
+    );
+    let sample = sample();
+    let herd = Viewport {
+        t0: 1_790_409_661_500_000_000,
+        t1: 1_790_409_664_500_000_000,
+        y0: 330_000,
+        y1: 740_000,
+    };
+    check_pixels("spans-herd", &draw(&sample, herd, [600, 300], &[]));
+    check_pixels("spans-all", &draw(&sample, sample.home(), [600, 300], &[]));
+    let home = sample.home();
+    let strip = overview::overview(
+        &sample.edges[0].calls,
+        &picture::light(),
+        [home.t0, home.t1],
+        [600, 46],
+    );
+    check_pixels("overview", &strip);
+}
+
+#[test]
+fn a_failing_span_shows_however_many_share_its_pixel() {
+    let well = |at: usize| format!("w{at:04} 1 - web client 0+100\n");
+    let mut text: String = (0..2000).map(well).collect();
+    text.push_str("w1000x 1 - web client 0+100 timed_out\n");
+    text.push_str("w1500x 1 - web client 0+100 failed\n");
+    let dataset = dataset(&text);
+    let pixels = draw(&dataset, viewport(0..100, 0..2002), [10, 20], &[]);
+    let style = picture::light();
+    let rows_of = |color: [u8; 3]| {
+        (0..20)
+            .filter(|&y| pixel(&pixels, 5, y)[..3] == color)
+            .count()
+    };
+    // Near the background's blue, the failures' colours are laid over it almost opaque.
+    let near = |color: [u8; 3]| {
+        let close = |y: u32| {
+            let got = pixel(&pixels, 5, y);
+            (0..3).all(|channel| got[channel].abs_diff(color[channel]) < 20)
+        };
+        (0..20).filter(|&y| close(y)).count()
+    };
+    assert_eq!(
+        (near(style.timed_out), near(style.failed)),
+        (1, 1),
+        "{}",
+        rows_of(style.failed)
+    );
+}
+
+#[test]
+fn short_spans_are_a_pixel_and_hidden_ones_none() {
+    let dataset = dataset("a 1 - web client 50+0\n b 1 - web client 50+0 timed_out");
+    let all = viewport(0..1000, 0..2);
+    let painted = |hidden: &[&str]| {
+        let pixels = draw(&dataset, all, [100, 2], hidden);
+        pixels.rgba.chunks(4).filter(|pixel| pixel[3] > 0).count()
+    };
+    assert_eq!(painted(&[]), 2);
+    assert_eq!(painted(&["timed_out"]), 1);
+    assert_eq!(painted(&["tier:0"]), 1);
+    assert_eq!(painted(&["tier:0", "timed_out"]), 0);
+}
+
+#[test]
+fn longer_spans_of_a_service_are_more_opaque() {
+    let dataset = dataset("a 1 - web client 0+10\n b 1 - web client 0+50\n c 1 - web client 0+100");
+    let look = look_of(&dataset, &[]);
+    let service = dataset.table.find_service("web").expect("a service");
+    let alpha = |ms: u64| look.alpha(service, ms * MS as u64, Outcome::Success);
+    assert_eq!(
+        (alpha(0), alpha(25), alpha(50), alpha(5000)),
+        (64, 159, 255, 255)
+    );
+    assert_eq!(look.alpha(service, 0, Outcome::TimedOut), 242);
+}
+
+#[test]
+fn legends_name_what_is_there() {
+    let labels = |dataset: &Dataset, by| -> Vec<(String, String)> {
+        let entries = look::legend(&dataset.table, by);
+        entries.into_iter().map(|it| (it.key, it.label)).collect()
+    };
+    let owned = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
+        pairs
+            .iter()
+            .map(|&(key, label)| (key.to_owned(), label.to_owned()))
+            .collect()
+    };
+    let three = dataset(THREE);
+    let failures = [("failed", "failed"), ("timed_out", "timed out")];
+    let tiers = [("tier:0", "web"), ("tier:1", "proxy"), ("tier:2", "api")];
+    assert_eq!(
+        labels(&three, ColorBy::Tier),
+        owned(&[&tiers[..], &failures].concat())
+    );
+    let services = [
+        ("service:web", "web"),
+        ("service:proxy", "proxy"),
+        ("service:api", "api"),
+    ];
+    assert_eq!(
+        labels(&three, ColorBy::Service),
+        owned(&[&services[..], &failures].concat())
+    );
+}
+
+#[test]
+fn the_pointer_finds_what_is_painted() {
+    let three = dataset(THREE);
+    let (all, size) = (viewport(0..100, 0..3), [100, 60]);
+    let found = |x: f64, y: f64, hidden: &[&str]| {
+        let look = look_of(&three, hidden);
+        hit::span_at(&three.table, &look, all, size, [x, y], 2.0).map(|span| {
+            let at = span.0 as usize;
+            let service = three.table.service_name(three.table.service[at]);
+            format!("{}:{service}", three.table.trace_id(three.table.rank[at]))
+        })
+    };
+    let cases = [
+        (5.0, 4.0, Some("a:web")),
+        (35.0, 10.0, Some("a:api")),
+        (20.0, 10.0, Some("a:proxy")),
+        (25.0, 24.0, Some("b:web")),
+        (85.0, 30.0, Some("b:api")),
+        (61.5, 5.0, Some("a:web")),
+        (95.0, 50.0, None),
+    ];
+    for (x, y, expected) in cases {
+        assert_eq!(found(x, y, &[]).as_deref(), expected, "at {x}, {y}");
+    }
+    assert_eq!(found(25.0, 24.0, &["timed_out"]), None);
+}
+
+/// Paints each pixel by asking every span, layer by layer: slow, and nothing to get wrong.
+fn naive(dataset: &Dataset, look: &Look, view: Viewport, size: [u32; 2]) -> Pixels {
+    let scale = Scale::new(view, size);
+    let nested = scale.row_height() >= raster::NESTED_FROM;
+    let mut pixels = Pixels::transparent(size[0], size[1]);
+    for layer in 0..=look::TIMED_OUT_LAYER {
+        for at in 0..dataset.table.len() {
+            let (service, outcome) = (dataset.table.service[at], dataset.table.outcome[at]);
+            let tier = dataset.table.tier(service);
+            let Some(paint) = look.paint(service, outcome) else {
+                continue;
+            };
+            let (start, end) = (
+                dataset.table.start[at],
+                dataset.table.end(SpanIdx(at as u32)),
+            );
+            let in_layer = layer == if nested { tier } else { paint.layer };
+            if !in_layer || start >= view.t1 || end < view.t0 {
+                continue;
+            }
+            let from = scale.x(start).floor() as i32;
+            let to = (scale.x(end).ceil() as i32).max(from + 1);
+            let rows = raster::rows(&scale, dataset.table.rank[at].0, tier);
+            let alpha = look.alpha(service, dataset.table.duration[at], outcome);
+            for y in 0..size[1] as i32 {
+                for x in 0..size[0] as i32 {
+                    if (from..to).contains(&x) && rows.contains(&y) {
+                        let alpha = if nested && tier > 0 { 255 } else { alpha };
+                        pixels.fill(x..x + 1, y..y + 1, paint.color, alpha);
+                    }
+                }
+            }
+        }
+    }
+    pixels
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn the_raster_is_the_naive_one(
+        spans in prop::collection::vec((0..12u8, 0..3u8, 0..90i64, 0..60u64, any::<bool>()), 1..40),
+        (from, width) in (-20..80i64, 1..120i64),
+        (top, ranks) in (0..8i64, 1..12i64),
+        height in 4..40u32,
+    ) {
+        let line = |(at, &(trace, service, start, duration, failed)): (usize, &(u8, u8, i64, u64, bool))| {
+            let outcome = if failed { "failed" } else { "" };
+            format!("t{trace} {at} - s{service} server {start}+{duration} {outcome}\n")
+        };
+        let dataset = dataset(&spans.iter().enumerate().map(line).collect::<String>());
+        let look = look_of(&dataset, &[]);
+        let (view, size) = (viewport(from..from + width, top..top + ranks), [50, height]);
+        prop_assert_eq!(raster::spans(&dataset.table, &look, view, size), naive(&dataset, &look, view, size));
+    }
+
+    /// Whatever the viewport, no span in it is lost: something is painted in its rows.
+    #[test]
+    fn no_viewport_is_too_much(t0 in any::<i64>(), width in 1..i64::MAX, y0 in -9_999_999..9_999_999i64, n in 1..9_999_999i64) {
+        let three = dataset(THREE);
+        let view = Viewport { t0, t1: t0.saturating_add(width).max(t0.saturating_add(1)), y0, y1: y0 + n };
+        prop_assume!(view.t0 < view.t1);
+        draw(&three, view, [20, 20], &[]);
+    }
+}
