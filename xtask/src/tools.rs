@@ -411,17 +411,15 @@ pub fn ensure_browser() -> Result<()> {
         run(&mut command)
     };
     say("installing Chromium and chromedriver with apt-get");
-    apt_get(&["update", "-q"])
-        .and_then(|()| {
-            apt_get(&[
-                "install",
-                "-q",
-                "-y",
-                "--no-install-recommends",
-                "chromium",
-                "chromium-driver",
-            ])
-        })
+    // One package list of several that cannot be fetched fails the update, not yet the installation.
+    if let Err(error) = apt_get(&["update", "-q"]) {
+        say(format!(
+            "{error}; trying with the package lists that are there"
+        ));
+    }
+    let packages = ["chromium", "chromium-driver"];
+    let options = ["install", "-q", "-y", "--no-install-recommends"];
+    apt_get(&[&options[..], &packages[..]].concat())
         .map_err(|error| format!("{error}; {BROWSER_ADVICE}"))?;
     if chromium().is_some() && chromedriver().is_some() {
         Ok(())
