@@ -97,7 +97,10 @@ fn settings_change_the_states_and_bad_ones_say_why() {
     let mut wanted = request(None);
     wanted.breaker = Some("window=100,min=20,fail=50%,open=10m,probes=10".to_owned());
     let scene = engine.frame(&wanted).scene;
-    assert_eq!((scene.replay.transitions, scene.replay.withheld), (4, 15_862));
+    assert_eq!(
+        (scene.replay.transitions, scene.replay.withheld),
+        (4, 15_862)
+    );
     wanted.breaker = Some("window=100,probes=0".to_owned());
     let problem = engine
         .frame(&wanted)

@@ -1,11 +1,13 @@
 //! Behaviour tests of the library, one module an area.
 
 mod calls;
+mod cli;
 mod engine;
 mod given;
 mod golden;
 mod picture;
 mod plot;
+mod real;
 mod replay;
 mod table;
 mod view;

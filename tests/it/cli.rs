@@ -1,0 +1,302 @@
+//! The command line as a person and a script use it.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+const HERD: &str = "window=100,min=20,fail=50%,open=60s,probes=10";
+
+fn sample() -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("www/samples/incident.csv.gz")
+        .display()
+        .to_string()
+}
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_herdscope"))
+        .args(arguments)
+        .output()
+        .expect("it runs")
+}
+
+fn run_with_input(arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_herdscope"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    // It may stop reading early, when it has seen enough to refuse.
+    let _ = child.stdin.take().expect("a pipe").write_all(input);
+    child.wait_with_output().expect("it ends")
+}
+
+fn json(output: &Output) -> Value {
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+/// A folder of this test's own.
+fn scratch(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+#[test]
+fn inspect_tells_what_a_file_is() {
+    let it = json(&run(&["inspect", &sample(), "--json"]));
+    assert_eq!(
+        (&it["exporter"], &it["spans"], &it["traces"]),
+        (&"clickhouse".into(), &48_711.into(), &16_237.into())
+    );
+    assert_eq!((&it["roots"], &it["orphans"]), (&16_237.into(), &0.into()));
+    assert_eq!(it["start_ns"], "1790409600124960664");
+    let edge = &it["edges"][0];
+    assert_eq!(
+        (&edge["from"], &edge["to"]),
+        (&"shop-web".into(), &"catalog".into())
+    );
+    assert_eq!(edge["via"], serde_json::json!(["edge-proxy"]));
+    assert_eq!(
+        (&edge["calls"], &edge["failed"], &edge["timed_out"]),
+        (&16_237.into(), &695.into(), &695.into())
+    );
+    assert_eq!(edge["instances"], 4);
+    assert_eq!(it["assumed"]["zone"], "UTC");
+    assert_eq!(it["issues"][0]["code"], "zone_assumed");
+    let text = String::from_utf8(run(&["inspect", &sample()]).stdout).expect("text");
+    assert!(
+        text.contains("48,711 spans in 16,237 traces") && text.contains("via edge-proxy"),
+        "{text}"
+    );
+}
+
+#[test]
+fn replay_prints_each_transition() {
+    let it = json(&run(&["replay", &sample(), "--breaker", HERD, "--json"]));
+    let breakers = it["breakers"].as_array().expect("breakers");
+    let transitions = breakers
+        .iter()
+        .map(|it| it["transitions"].as_array().expect("transitions").len());
+    assert_eq!((breakers.len(), transitions.sum::<usize>()), (4, 36));
+    assert_eq!(breakers[0]["transitions"][0]["t_ns"], "1790409601935313866");
+    assert_eq!(breakers[0]["transitions"][0]["cause"], "failure_rate");
+    assert_eq!(breakers[0]["transitions"][1]["cause"], "wait_over");
+    assert_eq!(breakers[0]["transitions"][2]["cause"], "probes_passed");
+    let total: i64 = ["closed", "open", "half_open", "ramping"]
+        .iter()
+        .map(|state| {
+            breakers[0]["time_in"][state]
+                .as_str()
+                .expect("ns")
+                .parse::<i64>()
+                .expect("ns")
+        })
+        .sum();
+    assert_eq!(total, 1_790_409_860_120_127_363 - 1_790_409_600_124_960_664);
+    assert_eq!(
+        (&it["calls"], &it["withheld"], &it["per_instance"]),
+        (&16_237.into(), &0.into(), &true.into())
+    );
+
+    let shared = json(&run(&[
+        "replay",
+        &sample(),
+        "--breaker",
+        HERD,
+        "--per-instance",
+        "no",
+        "--json",
+    ]));
+    assert_eq!(
+        (&shared["per_instance"], &shared["breakers"][0]["instance"]),
+        (&false.into(), &Value::Null)
+    );
+    let named = json(&run(&[
+        "replay",
+        &sample(),
+        "--edge",
+        "shop-web->edge-proxy",
+        "--json",
+    ]));
+    assert_eq!(named["edge"]["to"], "catalog");
+}
+
+#[test]
+fn plot_writes_pictures() {
+    let folder = scratch("plot");
+    for (name, start) in [("a.png", &b"\x89PNG"[..]), ("a.svg", b"<svg")] {
+        let out = folder.join(name);
+        let output = run(&[
+            "plot",
+            &sample(),
+            "--size",
+            "400x400",
+            "-o",
+            &out.display().to_string(),
+        ]);
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        assert!(
+            fs::read(&out).expect("a picture").starts_with(start),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn standard_input_and_several_files_are_read() {
+    let row = |id: &str| format!("{id},s,,web,GET,2026-01-05T10:00:00.000Z,30,OK\n");
+    let head = "trace_id,span_id,parent_span_id,service.name,name,start_time,duration_ms,status\n";
+    let a = format!("{head}{}", row("a"));
+    let it = json(&run_with_input(&["inspect", "-", "--json"], a.as_bytes()));
+    assert_eq!((&it["spans"], &it["traces"]), (&1.into(), &1.into()));
+    let folder = scratch("several");
+    let b = folder.join("b.csv");
+    fs::write(&b, format!("{head}{}{}", row("a"), row("b"))).expect("a file");
+    let it = json(&run_with_input(
+        &["inspect", "-", &b.display().to_string(), "--json"],
+        a.as_bytes(),
+    ));
+    assert_eq!(
+        (&it["spans"], &it["issues"][0]["code"]),
+        (&2.into(), &"duplicate_row".into())
+    );
+}
+
+#[test]
+fn a_header_without_rows_is_done() {
+    let head = b"trace_id,span_id,parent_span_id,service.name,name,start_time,duration_ms,status\n";
+    let it = json(&run_with_input(&["inspect", "-", "--json"], head));
+    assert_eq!((&it["spans"], &it["start_ns"]), (&0.into(), &Value::Null));
+    assert_eq!(it["issues"][0]["code"], "no_rows");
+}
+
+/// Each input that cannot be used: exit code 1, nothing on standard output, one line that says what
+/// is wrong.
+#[test]
+fn unusable_input_is_refused_in_one_line() {
+    let endless = vec![b'x'; 10 << 20];
+    let gz = |rows: usize| {
+        use flate2::{Compression, write::GzEncoder};
+        let mut gz = GzEncoder::new(Vec::new(), Compression::best());
+        gz.write_all(b"trace_id,span_id,service.name,name,start_time,duration_ms\n")
+            .expect("memory");
+        let thousand = b"t,s,web,GET,2026-01-05T10:00:00.000Z,30\n".repeat(1000);
+        for _ in 0..rows / 1000 {
+            gz.write_all(&thousand).expect("memory");
+        }
+        gz.finish().expect("memory")
+    };
+    let (bomb, short) = (gz(8_000_000), gz(1_000));
+    let cases: [(&str, &[u8], &str); 8] = [
+        ("empty", b"", "empty"),
+        (
+            "html",
+            b"<!DOCTYPE html><html><body>Sign in</body></html>",
+            "HTML",
+        ),
+        ("picture", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "PNG"),
+        ("spreadsheet", b"PK\x03\x04rest", "zip"),
+        ("other", b"name,price\napple,3\n", "columns"),
+        ("endless", &endless, "line"),
+        ("broken", &short[..short.len() - 20], "gz"),
+        ("bomb", &bomb, "times its size"),
+    ];
+    for (name, input, word) in cases {
+        let output = run_with_input(&["inspect", "-", "--json"], input);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{name}: {said}");
+        assert_eq!(
+            (said.lines().count(), output.stdout.len()),
+            (1, 0),
+            "{name}: {said}"
+        );
+        assert!(
+            said.to_lowercase().contains(&word.to_lowercase()),
+            "{name}: {said}"
+        );
+        assert!(!said.contains("panicked"), "{name}: {said}");
+    }
+}
+
+#[test]
+fn a_file_cut_in_mid_row_is_read_and_said() {
+    let text = b"trace_id,span_id,service.name,name,start_time,duration_ms\n\
+        t,s,web,GET,2026-01-05T10:00:00.000Z,30\n\
+        t,s2,web,GE";
+    let it = json(&run_with_input(&["inspect", "-", "--json"], text));
+    assert_eq!(
+        (&it["spans"], &it["issues"][0]["code"]),
+        (&1.into(), &"row_truncated".into())
+    );
+}
+
+#[test]
+fn paths_and_arguments_that_are_wrong_are_named() {
+    let folder = scratch("wrong").display().to_string();
+    let sample = sample();
+    let cases: [(&[&str], i32, &str); 9] = [
+        (&["inspect", &folder], 1, "directory"),
+        (&["inspect", "no-such-file.csv"], 1, "no such file"),
+        (&["inspect"], 2, "FILE"),
+        (&["replay", &sample, "--breaker", "probes=0"], 2, "probes"),
+        (&["replay", &sample, "--breaker", "colour=red"], 2, "colour"),
+        (
+            &["replay", &sample, "--edge", "shop-web"],
+            2,
+            "CALLER->CALLEE",
+        ),
+        (
+            &["replay", &sample, "--edge", "a->b"],
+            1,
+            "shop-web->catalog",
+        ),
+        (&["plot", &sample, "-o", "picture.jpg"], 2, ".png"),
+        (
+            &["plot", &sample, "-o", "a.png", "--size", "9x9"],
+            2,
+            "200x300",
+        ),
+    ];
+    for (arguments, code, word) in cases {
+        let output = run(arguments);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+        assert!(said.contains(word), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn nonsense_in_a_view_is_said_and_the_rest_is_drawn() {
+    let out = scratch("nonsense").join("a.png");
+    let (view, out) = ("v=1&t=soon&pane=9", out.display().to_string());
+    let output = run(&[
+        "plot",
+        &sample(),
+        "--view",
+        view,
+        "--size",
+        "400x400",
+        "-o",
+        &out,
+    ]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && said.contains("t=") && said.contains("pane="),
+        "{said}"
+    );
+}
