@@ -64,6 +64,8 @@ pub struct Reader {
     stage: Stage,
     limits: Limits,
     bytes_in: u64,
+    /// Bytes of gz that fill no block yet.
+    block: Vec<u8>,
     /// How many bytes the gz decoder was given.
     unpacked: u64,
     failed: Option<Unreadable>,
@@ -100,9 +102,9 @@ pub struct Assumed {
     pub duration_unit: Option<Unit>,
 }
 
-/// The input that gz output is judged by is counted in blocks of this size, so that the verdict does
-/// not depend on the pushes.
-const GZ_BLOCK: u64 = 4 << 10;
+/// The gz decoder takes blocks of this size, however the bytes come: when it passes its output on and
+/// when it notices damage depends on what it is given.
+const GZ_BLOCK: usize = 4 << 10;
 
 impl Reader {
     /// A reader that has seen nothing yet.
@@ -112,6 +114,7 @@ impl Reader {
             stage: Stage::Start(decoder, Vec::new()),
             limits,
             bytes_in: 0,
+            block: Vec::new(),
             unpacked: 0,
             failed: None,
         }
@@ -136,6 +139,10 @@ impl Reader {
         if let Stage::Start(..) = self.stage {
             self.begin()?;
         }
+        let block = std::mem::take(&mut self.block);
+        if !block.is_empty() {
+            self.unpack_block(&block)?;
+        }
         let mut cut = false;
         let mut decoder = match self.stage {
             Stage::Start(decoder, _) | Stage::Plain(decoder) => decoder,
@@ -146,8 +153,11 @@ impl Reader {
                 if let Some(why) = decoder.failed.take() {
                     return Err(why);
                 }
+                if decoder.bytes_out > decoder.most_out {
+                    return Err(Unreadable::gz_bomb(self.limits.gz_ratio));
+                }
                 if end.is_err() && !(cut && decoder.bytes_out > 0) {
-                    return Err(Unreadable::gz_broken(self.bytes_in / GZ_BLOCK * GZ_BLOCK));
+                    return Err(Unreadable::gz_broken(self.unpacked));
                 }
                 let sheet = Sheet::new(self.limits);
                 Box::new(std::mem::replace(decoder, Decoder::new(sheet)))
@@ -222,27 +232,41 @@ impl Reader {
     }
 
     fn unpack(&mut self, mut bytes: &[u8]) -> Result<(), Unreadable> {
+        let mut block = std::mem::take(&mut self.block);
+        if !block.is_empty() {
+            let (now, later) = bytes.split_at(bytes.len().min(GZ_BLOCK - block.len()));
+            block.extend_from_slice(now);
+            bytes = later;
+            if block.len() == GZ_BLOCK {
+                self.unpack_block(&block)?;
+                block.clear();
+            }
+        }
+        let (blocks, rest) = bytes.as_chunks::<GZ_BLOCK>();
+        for block in blocks {
+            self.unpack_block(block)?;
+        }
+        block.extend_from_slice(rest);
+        self.block = block;
+        Ok(())
+    }
+
+    fn unpack_block(&mut self, block: &[u8]) -> Result<(), Unreadable> {
         let Stage::Gz(gz) = &mut self.stage else {
             return Ok(());
         };
-        while !bytes.is_empty() {
-            let block_end = (self.unpacked / GZ_BLOCK + 1) * GZ_BLOCK;
-            let length = bytes.len().min((block_end - self.unpacked) as usize);
-            let (now, later) = bytes.split_at(length);
-            let most = block_end.saturating_mul(self.limits.gz_ratio);
-            gz.get_mut().most_out = most.max(self.limits.gz_free);
-            if gz.write_all(now).is_err() {
-                let decoder = gz.get_mut();
-                let bomb = decoder.bytes_out > decoder.most_out;
-                return Err(match decoder.failed.take() {
-                    Some(why) => why,
-                    None if bomb => Unreadable::gz_bomb(self.limits.gz_ratio),
-                    None => Unreadable::gz_broken(block_end - GZ_BLOCK),
-                });
-            }
-            self.unpacked += length as u64;
-            bytes = later;
+        let most = (self.unpacked + GZ_BLOCK as u64).saturating_mul(self.limits.gz_ratio);
+        gz.get_mut().most_out = most.max(self.limits.gz_free);
+        if gz.write_all(block).is_err() {
+            let decoder = gz.get_mut();
+            let bomb = decoder.bytes_out > decoder.most_out;
+            return Err(match decoder.failed.take() {
+                Some(why) => why,
+                None if bomb => Unreadable::gz_bomb(self.limits.gz_ratio),
+                None => Unreadable::gz_broken(self.unpacked),
+            });
         }
+        self.unpacked += block.len() as u64;
         Ok(())
     }
 }
