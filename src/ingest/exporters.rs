@@ -290,7 +290,6 @@ pub static EXPORTERS: &[Exporter] = &[
             "starttime",
             "duration",
         ],
-        columns: &[(Field::Start, &["starttime"])],
         start_unit: Some(Unit::Us),
         duration_unit: Some(Unit::Us),
         ..PLAIN
