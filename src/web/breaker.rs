@@ -7,7 +7,9 @@ use std::rc::Rc;
 
 use halfopen::{Config, presets};
 use wasm_bindgen::JsCast;
-use web_sys::{Element, Event, HtmlElement, HtmlInputElement, HtmlSelectElement};
+use web_sys::{
+    Element, Event, HtmlElement, HtmlInputElement, HtmlSelectElement, HtmlTextAreaElement,
+};
 
 use crate::format;
 use crate::messages::{BandState, ReplayScene, Scene};
@@ -145,7 +147,7 @@ fn text(app: &App) -> String {
 }
 
 fn text_edited(app: &App) {
-    let written = app.dom.input("breaker-text").value();
+    let written = app.dom.get::<HtmlTextAreaElement>("breaker-text").value();
     let result: Result<Config, _> = written.parse();
     say(
         app,
@@ -215,7 +217,8 @@ pub fn render(app: &App) {
         .map(|it| it.id())
         .unwrap_or_default();
     if active != "breaker-text" {
-        dom.input("breaker-text").set_value(&text);
+        dom.get::<HtmlTextAreaElement>("breaker-text")
+            .set_value(&text);
         say(app, "breaker-text", "breaker-problem", None);
     }
     for field in &FIELDS {
@@ -242,7 +245,7 @@ pub fn render(app: &App) {
                 .flatten()
                 .and_then(|it| it.dyn_into::<HtmlInputElement>().ok());
             if let (Some(slider), Some(at)) = (slider, settings::position(value, unit)) {
-                slider.set_value(&at.round().to_string());
+                slider.set_value(&at.to_string());
             }
         }
     }
@@ -264,35 +267,33 @@ pub fn render(app: &App) {
 pub fn render_figures(app: &App, scene: &Scene) {
     let replay = &scene.replay;
     app.dom.text("breaker-about", &about(replay));
-    let figures = app.dom.html("breaker-figures");
-    let values = [
-        (
-            "withheld",
-            format::count(replay.withheld),
-            format::share(replay.withheld, replay.calls),
-        ),
-        ("calls", format::count(replay.calls), String::new()),
-        (
-            "transitions",
-            format::count(replay.transitions),
-            String::new(),
-        ),
-        (
-            "open",
-            share_in(scene, BandState::Open),
-            "in view".to_owned(),
-        ),
-        (
-            "half-open",
-            share_in(scene, BandState::HalfOpen),
-            "in view".to_owned(),
-        ),
-        (
-            "closed",
-            share_in(scene, BandState::Closed),
-            "in view".to_owned(),
-        ),
+    let share = format::share(replay.withheld, replay.calls);
+    fill_figures(
+        app,
+        "breaker-figures",
+        &[
+            ("withheld", format::count(replay.withheld), share),
+            ("of calls", format::count(replay.calls), String::new()),
+            (
+                "transitions",
+                format::count(replay.transitions),
+                String::new(),
+            ),
+        ],
+    );
+    let states = [
+        (BandState::Open, "open"),
+        (BandState::HalfOpen, "half-open"),
+        (BandState::Closed, "closed"),
+        (BandState::Ramping, "ramping"),
     ];
+    let in_view = states.map(|(state, name)| (name, share_in(scene, state), String::new()));
+    fill_figures(app, "breaker-states", &in_view);
+}
+
+/// A name, a figure and a remark each. Figures that stay the same are left alone.
+fn fill_figures(app: &App, id: &str, values: &[(&str, String, String)]) {
+    let figures = app.dom.html(id);
     let now: Vec<String> = values
         .iter()
         .map(|(_, value, more)| format!("{value} {more}"))
@@ -306,15 +307,12 @@ pub fn render_figures(app: &App, scene: &Scene) {
     for (name, value, more) in values {
         let figure = app.dom.new_element("div", "", "");
         let term = app.dom.new_element("dt", "", name);
-        let number = app.dom.new_element("dd", "", &value);
+        let number = app.dom.new_element("dd", "", value);
         dom::set(&number, "data-figure", name);
-        dom::fill(
-            &number,
-            &[
-                &app.dom.document.create_text_node(" "),
-                &app.dom.new_element("small", "", &more),
-            ],
-        );
+        if !more.is_empty() {
+            let remark = app.dom.new_element("small", "", more);
+            dom::fill(&number, &[&app.dom.document.create_text_node(" "), &remark]);
+        }
         dom::fill(&figure, &[&term, &number]);
         dom::fill(&figures, &[&figure]);
     }

@@ -130,15 +130,15 @@ fn render_file(app: &App, summary: &Summary) {
             false => "as read".to_owned(),
         },
     );
-    let assumed = match summary.assumed.is_empty() {
-        true => "Nothing had to be assumed to read this file.".to_owned(),
-        false => format!("Assumed: {}", summary.assumed),
+    let assumed = match summary.assumed.as_str() {
+        "" => "Nothing had to be assumed to read this file.".to_owned(),
+        text => sentence(text),
     };
     dom.text("assumed", &assumed);
     let list = dom.html("issues-list");
     dom::clear(&list);
     for issue in &summary.issues {
-        let line = dom.new_element("li", "", &issue.message);
+        let line = dom.new_element("li", "", &sentence(&issue.message));
         dom::set(&line, "data-code", &issue.code);
         dom::fill(&list, &[&line]);
     }
@@ -185,4 +185,12 @@ pub fn render_footer(app: &App, scene: &Scene) {
     };
     dom.text("foot-latency", &latency);
     render_hint(app, &state);
+}
+
+/// A text with a capital letter and a full stop.
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(|it| it.to_ascii_uppercase());
+    let text: String = first.into_iter().chain(chars).collect();
+    format!("{}.", text.trim_end_matches('.'))
 }

@@ -27,22 +27,29 @@ const HELD_FOR: i64 = 30_000_000_000;
 pub fn install(app: &Rc<App>) {
     let it = app.clone();
     app.dom.on("herds-list", "click", move |event: Event| {
-        let card =
-            dom::closest(&event, "[data-attempt]").and_then(|it| it.get_attribute("data-attempt"));
-        let Some(at) = card.and_then(|it| it.parse::<usize>().ok()) else {
-            return;
-        };
-        let attempt = it
-            .state
-            .borrow()
-            .scene
-            .as_ref()
-            .and_then(|scene| scene.replay.attempts.get(at).cloned());
-        if let (Some(attempt), Some(limits)) = (attempt, it.limits()) {
-            let there = shown_time(&attempt, limits);
-            seek::seek(&it, there.t0, there.t1, Gesture::Step);
+        let card = dom::closest(&event, "[data-attempt]");
+        let at = card.and_then(|card| card.get_attribute("data-attempt")?.parse().ok());
+        if let Some(at) = at {
+            go_to(&it, at);
         }
     });
+    let it = app.clone();
+    app.dom
+        .on("hint-herd", "click", move |_: Event| go_to(&it, 0));
+}
+
+/// Looks at an attempt.
+fn go_to(app: &App, at: usize) {
+    let attempt = app
+        .state
+        .borrow()
+        .scene
+        .as_ref()
+        .and_then(|it| it.replay.attempts.get(at).cloned());
+    if let (Some(attempt), Some(limits)) = (attempt, app.limits()) {
+        let there = shown_time(&attempt, limits);
+        seek::seek(app, there.t0, there.t1, Gesture::Step);
+    }
 }
 
 /// The time that a card goes to.

@@ -41,6 +41,8 @@ struct Inner {
     /// The address that has not been written yet.
     late: RefCell<Option<String>>,
     timer: Cell<bool>,
+    /// When it was written last.
+    written_at: Cell<f64>,
     /// The address that was written last.
     written: RefCell<String>,
 }
@@ -52,6 +54,7 @@ impl History {
             last: Cell::new(None),
             late: RefCell::default(),
             timer: Cell::new(false),
+            written_at: Cell::new(f64::NEG_INFINITY),
             written: RefCell::default(),
         }))
     }
@@ -89,13 +92,16 @@ impl History {
         }
         if continues {
             inner.late.replace(Some(hash));
+            if now - inner.written_at.get() >= f64::from(LAG_MS) {
+                return self.flush();
+            }
             self.flush_later();
             return Ok(());
         }
         self.flush()?;
         let history = inner.dom.window.history()?;
         history.push_state_with_url(&JsValue::NULL, "", Some(&hash))?;
-        inner.written.replace(hash);
+        inner.wrote(hash);
         Ok(())
     }
 
@@ -112,7 +118,7 @@ impl History {
         };
         let history = self.0.dom.window.history()?;
         history.replace_state_with_url(&JsValue::NULL, "", Some(&hash))?;
-        self.0.written.replace(hash);
+        self.0.wrote(hash);
         Ok(())
     }
 
@@ -132,5 +138,12 @@ impl History {
             // Refused only when there were too many: the next change writes it.
             let _ = this.flush();
         });
+    }
+}
+
+impl Inner {
+    fn wrote(&self, hash: String) {
+        self.written.replace(hash);
+        self.written_at.set(self.dom.now());
     }
 }

@@ -15,6 +15,8 @@ pub type Action = (&'static str, Box<dyn FnOnce()>);
 pub const READING: &str = "reading";
 /// Messages about what a link says.
 pub const LINK: &str = "link";
+/// Where the data of a link is.
+pub const SOURCE: &str = "source";
 /// A link that waits for its file, or for leave to fetch.
 pub const WANTED: &str = "wanted";
 /// The engine's end.

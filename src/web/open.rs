@@ -17,7 +17,7 @@ use crate::web::dom;
 use crate::web::history::Gesture;
 use crate::web::notices;
 use crate::web::page::App;
-use crate::web::{header, seek};
+use crate::web::{header, plot, seek};
 
 /// What is being read.
 pub struct Reading {
@@ -163,7 +163,7 @@ fn refuse(app: &App, text: &str) {
 }
 
 fn paste(app: &App, event: &ClipboardEvent) {
-    if dom::closest(event, "input, textarea, select").is_some() {
+    if dom::closest(event, "input, textarea, select").is_some() || plot::is_middle_paste(app) {
         return;
     }
     let Some(transfer) = event.clipboard_data() else {
@@ -194,6 +194,7 @@ fn paste(app: &App, event: &ClipboardEvent) {
 
 /// Reads a file that the person gave: the one that the link asked for, or another.
 fn read_file(app: &App, file: File) {
+    notices::dismiss(&app.dom, notices::SOURCE);
     let wanted = app.state.borrow_mut().wanted.take();
     notices::dismiss(&app.dom, notices::WANTED);
     let (view, mark) = match wanted {
@@ -231,6 +232,7 @@ fn fresh_view(app: &App) -> View {
 fn follow_address(app: &App) {
     let (view, problems) = View::parse(&app.history.hash());
     app.history.accept();
+    notices::dismiss(&app.dom, notices::SOURCE);
     match problems.is_empty() {
         true => notices::dismiss(&app.dom, notices::LINK),
         false => notices::error(&app.dom, notices::LINK, &problems.join(" ")),
@@ -256,7 +258,7 @@ fn follow_address(app: &App) {
             if view.viewport.is_some() || view.trace.is_some() {
                 notices::tell(
                     &app.dom,
-                    notices::LINK,
+                    notices::SOURCE,
                     "This link does not say which data it shows (it was pasted text, perhaps): the sample is shown instead.",
                 );
             }
@@ -276,7 +278,7 @@ fn follow_address(app: &App) {
 fn open_sample(app: &App, name: &str, mut view: View) {
     let sample = SAMPLES.iter().find(|it| it.name == name).unwrap_or_else(|| {
         let text = format!("This page has no sample \u{201c}{name}\u{201d}: the sample \u{201c}{}\u{201d} is shown.", SAMPLES[0].name);
-        notices::tell(&app.dom, notices::LINK, &text);
+        notices::tell(&app.dom, notices::SOURCE, &text);
         &SAMPLES[0]
     });
     let source = Source::Sample(sample.name.to_owned());
@@ -672,10 +674,11 @@ fn render_empty(app: &App) {
     let state = app.state.borrow();
     let empty = state.summary.is_none() && state.reading.is_none();
     app.dom.show("empty", empty);
-    app.dom.text(
-        "empty-text",
-        "Drop a span CSV here, plain or .gz, or paste one.",
-    );
+    let text = match &state.wanted {
+        Some(wanted) => format!("Drop {} here.", wanted.mark.name),
+        None => "Drop a span CSV here, plain or .gz, or paste one.".to_owned(),
+    };
+    app.dom.text("empty-text", &text);
     header::render_hint(app, &state);
 }
 

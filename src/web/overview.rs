@@ -37,6 +37,9 @@ struct Drag {
 const EDGE_STEP: f64 = 0.01;
 const WINDOW_STEP: f64 = 0.2;
 
+/// A window that has no room for its handles, CSS pixels.
+const NARROW_PX: f64 = 28.0;
+
 pub fn install(app: &Rc<App>) {
     let drag: Rc<Cell<Option<Drag>>> = Rc::default();
     let (it, dragged) = (app.clone(), drag.clone());
@@ -193,6 +196,12 @@ pub fn render(app: &App, scene: &Scene) {
     let window = dom.html("window");
     dom::style(&window, "left", &format!("{:.4}%", left * 100.0));
     dom::style(&window, "width", &format!("{:.4}%", (right - left) * 100.0));
+    let px = (right - left) * f64::from(dom.html("overview").client_width());
+    window.set_class_name(if px < NARROW_PX {
+        "window narrow"
+    } else {
+        "window"
+    });
     window.set_hidden(t1 <= t0);
     let range = format::time_range(scene.viewport.t0, scene.viewport.t1);
     let decimals = format::decimals_for(scene.viewport.t1 - scene.viewport.t0);

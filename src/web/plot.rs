@@ -25,6 +25,8 @@ pub struct Pointer {
     /// Where it is, CSS pixels within the plot area.
     at: Cell<Option<[f64; 2]>>,
     hovered: RefCell<Option<SpanLabel>>,
+    /// When the middle button was let go, which pastes on some systems.
+    middle_at: Cell<f64>,
     /// What was picked before a click that may become a double-click.
     before_click: RefCell<Option<(Option<String>, Pane)>>,
 }
@@ -47,7 +49,16 @@ const ZOOM_STEP: f64 = 0.8;
 /// How strongly the wheel zooms, per CSS pixel that it would scroll.
 const WHEEL: f64 = 0.0018;
 
+/// How soon after a middle click a paste is taken for its consequence, in milliseconds.
+const MIDDLE_PASTE_MS: f64 = 300.0;
+
 pub fn install(app: &Rc<App>) {
+    // The middle button would scroll by itself.
+    app.dom.on("plot", "mousedown", move |event: MouseEvent| {
+        if event.button() == 1 {
+            event.prevent_default();
+        }
+    });
     let it = app.clone();
     app.dom
         .on("plot", "wheel", move |event: WheelEvent| wheel(&it, &event));
@@ -142,10 +153,6 @@ fn press(app: &App, event: &PointerEvent) {
     let Some(viewport) = app.viewport().filter(|_| app.limits().is_some()) else {
         return;
     };
-    // The middle button would scroll by itself.
-    if event.button() == 1 {
-        event.prevent_default();
-    }
     let pans = event.button() == 1 || event.shift_key() || event.pointer_type() == "touch";
     let (from, _) = place(app, event);
     // A pointer that is gone already cannot be followed out of the plot; the drag works all the same.
@@ -187,6 +194,9 @@ fn release(app: &App, event: &PointerEvent) {
         return;
     };
     let (at, size) = place(app, event);
+    if event.button() == 1 {
+        app.plot.middle_at.set(app.dom.now());
+    }
     end_drag(app);
     match (drag.moved, drag.pans) {
         (true, true) => {}
@@ -203,6 +213,12 @@ fn end_drag(app: &App) {
     app.dom.show("selection", false);
     app.dom.html("plot").set_class_name("card plot");
     app.report(app.history.end_gesture());
+}
+
+/// Whether a paste now comes from the middle button and not from the person.
+pub fn is_middle_paste(app: &App) -> bool {
+    let at = app.plot.middle_at.get();
+    at > 0.0 && app.dom.now() - at < MIDDLE_PASTE_MS
 }
 
 fn leave(app: &App) {

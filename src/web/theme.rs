@@ -98,16 +98,9 @@ pub fn style(dom: &Dom) -> Result<Style, JsValue> {
     Ok(style)
 }
 
-/// `rgb(1, 2, 3)` or `rgba(1, 2, 3, 0.5)`.
+/// `rgb(1, 2, 3)`
 fn parse(text: &str) -> Option<Rgb> {
-    let inside = text.split_once('(')?.1.trim_end_matches(')');
-    let mut numbers = inside.split([',', ' ', '/']).filter(|it| !it.is_empty());
-    let mut next = || {
-        numbers
-            .next()?
-            .parse::<f64>()
-            .ok()
-            .map(|it| it.round() as u8)
-    };
-    Some([next()?, next()?, next()?])
+    let inside = text.strip_prefix("rgb(")?.strip_suffix(')')?;
+    let mut numbers = inside.split(',').map(|it| it.trim().parse().ok());
+    Some([numbers.next()??, numbers.next()??, numbers.next()??])
 }
