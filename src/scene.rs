@@ -68,17 +68,20 @@ pub fn failure_rate(replay: &Replay, viewport: Viewport, width: u32) -> Vec<(i64
         match &mut column {
             Some(it) if it.x == x => it.add(point),
             _ => {
-                column
-                    .replace(Column {
-                        x,
-                        peak: point,
-                        last: point,
-                    })
-                    .map(|it| it.finish(&mut points));
+                let next = Column {
+                    x,
+                    peak: point,
+                    last: point,
+                };
+                if let Some(done) = column.replace(next) {
+                    done.finish(&mut points);
+                }
             }
         }
     }
-    column.map(|it| it.finish(&mut points));
+    if let Some(done) = column {
+        done.finish(&mut points);
+    }
     points
 }
 

@@ -115,8 +115,14 @@ impl View {
                 "shared" => read_switch(&value).map(|it| view.shared = it),
                 "lanes" => read_switch(&value).map(|it| view.lanes = it),
                 "color" => read_color(&value).map(|it| view.color_by = it),
-                "hide" => Some(view.hidden.push(value.clone())),
-                "trace" => Some(view.trace = Some(value.clone()).filter(|it| !it.is_empty())),
+                "hide" => {
+                    view.hidden.push(value.clone());
+                    Some(())
+                }
+                "trace" => {
+                    view.trace = Some(value.clone()).filter(|it| !it.is_empty());
+                    Some(())
+                }
                 "pane" => read_pane(&value).map(|it| view.pane = it),
                 _ => Some(()),
             };

@@ -1,6 +1,6 @@
 //! Text to records: header, dialect, rows.
 //!
-//! Owns the csv parser and the head of the file, of which a bounded piece is held back until the
+//! Owns the csv parser (the core of the `csv` crate, which can be fed) and the head of the file, of which a bounded piece is held back until the
 //! dialect is settled. Invariant: nothing depends on how the text is cut into pushes: all sniffing
 //! looks at the same first bytes. Memory is bounded by the longest row. O(bytes). Pinned by
 //! `tests/ingest/properties.rs`.
@@ -131,12 +131,11 @@ impl Sheet {
         let body = &head[skipped..];
         self.delimiter = separator.unwrap_or_else(|| delimiter(body));
         let escape = escapes_by_backslash(body, self.delimiter).then_some(b'\\');
-        // Built twice: a cloned `csv_core::Reader` reads nothing (its tables are not copied).
-        let mut dialect = ReaderBuilder::new();
-        dialect.delimiter(self.delimiter).escape(escape);
-        self.csv = dialect.build();
-        let sample = sample(dialect.build(), body, whole);
-        let mut sample = sample.into_iter();
+        self.csv = ReaderBuilder::new()
+            .delimiter(self.delimiter)
+            .escape(escape)
+            .build();
+        let mut sample = sample(self.delimiter, escape, body, whole).into_iter();
         if let Some(header) = sample.next() {
             self.settle_plan(header, sample.as_slice());
         }
@@ -438,34 +437,33 @@ fn cells_of(text: &[u8], ends: &[usize]) -> Cells {
     let cells = ends.iter().map(|&end| {
         let cell = text.get(start..end).unwrap_or_default();
         start = end;
-        match std::str::from_utf8(cell) {
-            Ok(cell) => cell.trim().to_owned(),
-            Err(_) => cell.iter().map(|&b| char::from(b)).collect(),
-        }
+        cell_text(cell)
     });
     cells.collect()
 }
 
-/// The header and the first rows. Of the last one, which the head may cut, only when it is whole.
-fn sample(mut csv: Reader, mut input: &[u8], whole: bool) -> Vec<Cells> {
-    let mut records = Vec::new();
-    let (mut text, mut ends) = (vec![0; input.len() + 1], vec![0; input.len() + 1]);
-    let (mut filled, mut cells) = (0, 0);
-    while records.len() <= SAMPLE {
-        let (result, read, out, count) =
-            csv.read_record(input, &mut text[filled..], &mut ends[cells..]);
-        (filled, cells) = (filled + out, cells + count);
-        input = &input[read..];
-        match result {
-            ReadRecordResult::Record => {
-                records.push(cells_of(&text[..filled], &ends[..cells]));
-                (filled, cells) = (0, 0);
-            }
-            ReadRecordResult::InputEmpty if whole => {}
-            _ => break,
-        }
+fn cell_text(cell: &[u8]) -> String {
+    match std::str::from_utf8(cell) {
+        Ok(cell) => cell.trim().to_owned(),
+        Err(_) => cell.iter().map(|&b| char::from(b)).collect(),
     }
-    records
+}
+
+/// The header and the first rows. Of the last one, which the head may cut, only when it is whole.
+fn sample(delimiter: u8, escape: Option<u8>, head: &[u8], whole: bool) -> Vec<Cells> {
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .delimiter(delimiter)
+        .escape(escape)
+        .from_reader(head);
+    let records = reader.byte_records().map_while(Result::ok);
+    let cells = records.map(|record| record.iter().map(cell_text).collect());
+    let mut sample: Vec<Cells> = cells.take(SAMPLE + 1).collect();
+    if !whole && reader.is_done() {
+        sample.pop();
+    }
+    sample
 }
 
 /// Refuses what is no table.
