@@ -173,17 +173,18 @@ fn errors_just_above_a_round_time_are_timeouts() {
 fn timeouts_in_use_are_believed_on_evidence_alone() {
     let ms = |all: &[u64]| -> Vec<u64> { all.iter().map(|it| it * 1_000_000).collect() };
     let pile = ms(&[3001, 3004, 3010, 3020, 3027]);
-    let cases: [(&str, Vec<u64>, Vec<u64>, &[u64]); 5] = [
-        ("a pile", pile.clone(), ms(&[20, 900]), &[3000]),
-        ("too few", ms(&[3001, 3004, 3010, 3020]), ms(&[20]), &[]),
+    let none: &[u64] = &[];
+    let cases = [
+        ("a pile", pile.clone(), ms(&[20, 900]), &[3000][..]),
+        ("too few", ms(&[3001, 3004, 3010, 3020]), ms(&[20]), none),
         (
             "a slope, no pile",
             ms(&[2950, 2960, 2970, 2980, 3001, 3004, 3010, 3020, 3027]),
             vec![],
-            &[],
+            none,
         ),
-        ("successes outlive it", pile, ms(&[3500, 4000, 9000]), &[]),
-        ("nothing", vec![], vec![], &[]),
+        ("successes outlive it", pile, ms(&[3500, 4000, 9000]), none),
+        ("nothing", vec![], vec![], none),
     ];
     for (what, failures, successes, expected) in cases {
         assert_eq!(
