@@ -274,8 +274,12 @@ fn read_source(value: &str) -> Option<Source> {
 fn read_range(value: &str, decimals: usize) -> Option<(i64, i64)> {
     let (from, to) = value.split_once("..")?;
     let (from, to) = (read_decimal(from, decimals)?, read_decimal(to, decimals)?);
-    (from < to).then_some((from, to))
+    let within = |it: i64| (-FURTHEST..=FURTHEST).contains(&it);
+    (from < to && within(from) && within(to)).then_some((from, to))
 }
+
+/// No edge of a viewport lies further from 0, so that widths do not overflow: 146 years of time.
+const FURTHEST: i64 = 1 << 62;
 
 fn read_decimal(text: &str, decimals: usize) -> Option<i64> {
     let (whole, rest) = text.split_once('.').unwrap_or((text, ""));
