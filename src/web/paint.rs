@@ -92,10 +92,9 @@ impl Painter {
                 observer.observe(&surface.canvas);
             }
         }
-        let resized = app.clone();
-        dom::on(&app.dom.window, "resize", move |_: Event| {
-            resized.request_frame()
-        });
+        let it = app.clone();
+        dom::on(&app.dom.window, "resize", move |_: Event| remeasure(&it));
+        follow_ratio(app);
     }
 
     /// What the engine is to draw; `None` while there is no room for it.
@@ -192,19 +191,59 @@ impl Surface {
 
 type Area = plotters::drawing::DrawingArea<CanvasBackend, plotters::coord::Shift>;
 
-/// Device pixels of an element, as the browser measures them, or else worked out.
+/// The pixel ratio has changed, perhaps, and nothing else: another screen.
+fn remeasure(app: &App) {
+    let scale = app.dom.scale();
+    let mut changed = false;
+    for surface in app.painter.surfaces() {
+        let rect = surface.canvas.get_bounding_client_rect();
+        let size = worked_out([rect.width(), rect.height()], scale);
+        if !is_near(size, surface.size.get()) {
+            surface.size.set(size);
+            changed = true;
+        }
+    }
+    if changed {
+        app.request_frame();
+    }
+}
+
+/// Hears of the next change of the pixel ratio, and of all that follow.
+fn follow_ratio(app: &Rc<App>) {
+    let query = format!("(resolution: {}dppx)", app.dom.scale());
+    if let Ok(Some(media)) = app.dom.window.match_media(&query) {
+        let (app, passed) = (app.clone(), media.clone());
+        let on_change = Closure::once_into_js(move || {
+            passed.set_onchange(None);
+            remeasure(&app);
+            follow_ratio(&app);
+        });
+        media.set_onchange(Some(on_change.unchecked_ref()));
+    }
+}
+
+/// Device pixels of an element, as the browser measures them where it does.
 fn device_size(entry: &ResizeObserverEntry, scale: f64) -> [u32; 2] {
+    let rect = entry.content_rect();
+    let expected = worked_out([rect.width(), rect.height()], scale);
     let measured = || -> Option<[u32; 2]> {
         let boxes = Reflect::get(entry, &"devicePixelContentBoxSize".into()).ok()?;
         let size = Reflect::get_u32(&boxes, 0).ok()?;
         let side = |name: &str| Some(Reflect::get(&size, &name.into()).ok()?.as_f64()? as u32);
         Some([side("inlineSize")?, side("blockSize")?])
     };
-    let worked_out = || {
-        let rect = entry.content_rect();
-        [rect.width(), rect.height()].map(|css| (css * scale).round() as u32)
-    };
-    measured().unwrap_or_else(worked_out)
+    // A browser that pretends to another pixel ratio measures by its own.
+    let measured = measured().filter(|it| is_near(*it, expected));
+    measured.unwrap_or(expected)
+}
+
+fn worked_out(css: [f64; 2], scale: f64) -> [u32; 2] {
+    css.map(|it| (it * scale).round() as u32)
+}
+
+/// Whether two sizes differ by no more than rounding.
+fn is_near(a: [u32; 2], b: [u32; 2]) -> bool {
+    a[0].abs_diff(b[0]) <= 1 && a[1].abs_diff(b[1]) <= 1
 }
 
 fn resize(canvas: &HtmlCanvasElement, [width, height]: [u32; 2]) {

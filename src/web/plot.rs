@@ -25,6 +25,8 @@ pub struct Pointer {
     /// Where it is, CSS pixels within the plot area.
     at: Cell<Option<[f64; 2]>>,
     hovered: RefCell<Option<SpanLabel>>,
+    /// The press that ends moved nothing: the click that follows picks a trace.
+    clicks: Cell<bool>,
     /// When the middle button was let go, which pastes on some systems.
     middle_at: Cell<f64>,
     /// What was picked before a click that may become a double-click.
@@ -59,6 +61,9 @@ pub fn install(app: &Rc<App>) {
             event.prevent_default();
         }
     });
+    let it = app.clone();
+    app.dom
+        .on("plot", "click", move |event: MouseEvent| click(&it, &event));
     let it = app.clone();
     app.dom
         .on("plot", "wheel", move |event: WheelEvent| wheel(&it, &event));
@@ -203,8 +208,7 @@ fn release(app: &App, event: &PointerEvent) {
         (true, false) => app.move_by(Gesture::Step, |it, limits| {
             viewport::select(it, share(drag.from, size), share(at, size), limits)
         }),
-        (false, _) if event.button() == 0 => pick(app, at, size),
-        (false, _) => {}
+        (false, _) => app.plot.clicks.set(event.button() == 0),
     }
 }
 
@@ -240,19 +244,20 @@ fn double_click(app: &App, event: &MouseEvent) {
     });
 }
 
-fn pick(app: &App, at: [f64; 2], size: [f64; 2]) {
+fn click(app: &App, event: &MouseEvent) {
+    // The second click of two is no pick: it is half of a double-click.
+    if !app.plot.clicks.take() || event.detail() > 1 {
+        return;
+    }
+    let (at, size) = place(app, event);
     let Some(point) = point_at(app, at, size) else {
         return;
     };
-    {
-        let state = app.state.borrow();
-        let mut before = app.plot.before_click.borrow_mut();
-        // The second click of two comes back to what was there before the first.
-        let first = trace::is_settled(app);
-        if first || before.is_none() {
-            *before = Some((state.view.trace.clone(), state.view.pane));
-        }
-    }
+    let before = {
+        let view = &app.state.borrow().view;
+        (view.trace.clone(), view.pane)
+    };
+    app.plot.before_click.replace(Some(before));
     if let Some(id) = app.report(app.client.send(&Request::Pick(point))) {
         trace::await_pick(app, id);
     }

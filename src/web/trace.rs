@@ -47,11 +47,6 @@ pub fn forget_pick(app: &App) {
     app.question.0.set(None);
 }
 
-/// Whether no click waits for its trace.
-pub fn is_settled(app: &App) -> bool {
-    app.question.0.get().is_none()
-}
-
 /// The view names another trace: its spans are asked for, unless they are here.
 pub fn picked(app: &App) {
     let wanted = {
