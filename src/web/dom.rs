@@ -1,7 +1,8 @@
 //! Short words for what the page does with the document all the time.
 //!
 //! Invariant: text from a file only ever becomes text, never markup. A missing element is a mistake
-//! in `index.html` and stops the page; the browser tests would see it.
+//! in `index.html` and stops the page; the browser tests would see it. What is called in a hundred
+//! places is not inlined there: the page is downloaded before it is run.
 
 use wasm_bindgen::convert::FromWasmAbi;
 use wasm_bindgen::prelude::*;
@@ -25,16 +26,24 @@ impl Dom {
 
     /// The element of that id in `index.html`.
     pub fn get<T: JsCast>(&self, id: &str) -> T {
-        let element = self.document.get_element_by_id(id);
-        match element.and_then(|it| it.dyn_into().ok()) {
-            Some(element) => element,
-            None => panic!("index.html has no #{id} of that type"),
+        match self.element(id).dyn_into() {
+            Ok(element) => element,
+            Err(_) => not_there(id),
         }
     }
 
     /// The element of that id.
+    #[inline(never)]
     pub fn html(&self, id: &str) -> HtmlElement {
         self.get(id)
+    }
+
+    #[inline(never)]
+    fn element(&self, id: &str) -> Element {
+        match self.document.get_element_by_id(id) {
+            Some(element) => element,
+            None => not_there(id),
+        }
     }
 
     pub fn input(&self, id: &str) -> HtmlInputElement {
@@ -52,6 +61,7 @@ impl Dom {
         }
     }
 
+    #[inline(never)]
     pub fn text(&self, id: &str, text: &str) {
         let element = self.html(id);
         // A text that is set again would end a person's selection of it.
@@ -60,11 +70,13 @@ impl Dom {
         }
     }
 
+    #[inline(never)]
     pub fn show(&self, id: &str, shown: bool) {
         self.html(id).set_hidden(!shown);
     }
 
     /// A new element with a class and a text.
+    #[inline(never)]
     pub fn new_element(&self, tag: &str, class: &str, text: &str) -> HtmlElement {
         let element = self
             .document
@@ -113,6 +125,11 @@ impl Dom {
     }
 }
 
+#[cold]
+fn not_there(id: &str) -> ! {
+    panic!("index.html has no #{id} of that type")
+}
+
 /// Listens for as long as the page lives.
 pub fn on<E: FromWasmAbi + 'static>(
     target: &EventTarget,
@@ -120,18 +137,21 @@ pub fn on<E: FromWasmAbi + 'static>(
     run: impl FnMut(E) + 'static,
 ) {
     let closure = Closure::<dyn FnMut(E)>::new(run);
-    let options = AddEventListenerOptions::new();
-    options.set_passive(false);
-    let added = target.add_event_listener_with_callback_and_add_event_listener_options(
-        event,
-        closure.as_ref().unchecked_ref(),
-        &options,
-    );
-    debug_assert!(added.is_ok());
+    listen(target, event, closure.as_ref().unchecked_ref());
     closure.forget();
 }
 
+#[inline(never)]
+fn listen(target: &EventTarget, event: &str, run: &js_sys::Function) {
+    let options = AddEventListenerOptions::new();
+    options.set_passive(false);
+    let added = target
+        .add_event_listener_with_callback_and_add_event_listener_options(event, run, &options);
+    debug_assert!(added.is_ok());
+}
+
 /// Adds children in order.
+#[inline(never)]
 pub fn fill(parent: &Element, children: &[&Node]) {
     for child in children {
         // Appending fails only where the tree would become a cycle.
@@ -139,28 +159,33 @@ pub fn fill(parent: &Element, children: &[&Node]) {
     }
 }
 
+#[inline(never)]
 pub fn set(element: &Element, attribute: &str, value: &str) {
     // Fails only on an attribute name that is no name.
     let _ = element.set_attribute(attribute, value);
 }
 
 /// A custom property or a style of an element.
+#[inline(never)]
 pub fn style(element: &HtmlElement, property: &str, value: &str) {
     // Fails only on a read-only declaration, which an element's own is not.
     let _ = element.style().set_property(property, value);
 }
 
+#[inline(never)]
 pub fn clear(element: &Element) {
     element.set_text_content(None);
 }
 
 /// The closest ancestor (or the target itself) that a selector matches.
+#[inline(never)]
 pub fn closest(event: &Event, selector: &str) -> Option<Element> {
     let target: Element = event.target()?.dyn_into().ok()?;
     target.closest(selector).ok()?
 }
 
 /// What the browser says about a failure, as one line.
+#[inline(never)]
 pub fn reason(error: &JsValue) -> String {
     if let Some(error) = error.dyn_ref::<js_sys::Error>() {
         return String::from(error.message());
