@@ -158,7 +158,7 @@ pub fn draw_states<DB: DrawingBackend>(
         if expanded {
             let name = lane.instance.as_deref().unwrap_or("all");
             let middle = (y[0] + y[1]) / 2;
-            let label = ending(name, 9);
+            let label = ending(name, 8);
             pen.text(
                 &label,
                 [plot.x - pen.px(8.0), middle],
