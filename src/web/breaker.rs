@@ -244,8 +244,13 @@ pub fn render(app: &App) {
                 .ok()
                 .flatten()
                 .and_then(|it| it.dyn_into::<HtmlInputElement>().ok());
-            if let (Some(slider), Some(at)) = (slider, settings::position(value, unit)) {
-                slider.set_value(&at.to_string());
+            let at = settings::position(value, unit);
+            if let Some(slider) = slider {
+                // A value that is no number has no place on the slider.
+                slider.set_class_name(if at.is_some() { "" } else { "off" });
+                if let Some(at) = at {
+                    slider.set_value(&at.to_string());
+                }
             }
         }
     }
