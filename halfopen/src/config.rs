@@ -28,7 +28,7 @@ pub const MAX_DURATION: u64 = 365 * 24 * 3600 * S;
 pub const MAX_WINDOW_CALLS: u32 = 1_000_000;
 /// The most buckets a time window has. Memory is twelve bytes a bucket.
 pub const MAX_BUCKETS: u32 = 3_600;
-/// The most probes of one half-open round. Memory is sixteen bytes a probe.
+/// The most probes of one half-open round. Memory is twelve bytes a probe.
 pub const MAX_PROBES: u32 = 10_000;
 /// The largest minimum of calls.
 pub const MAX_MIN: u32 = 1_000_000_000;

@@ -88,19 +88,45 @@ again, having hurt fewer calls.
 #![forbid(unsafe_code)]
 
 extern crate alloc;
-#[cfg(test)]
+#[cfg(any(test, feature = "std"))]
 extern crate std;
 
+#[cfg(all(feature = "std", not(target_has_atomic = "64")))]
+compile_error!("the feature `std` needs atomic words of 64 bits; the state machines do without it");
+
 mod backoff;
+#[cfg(feature = "std")]
+mod breaker;
+#[cfg(feature = "std")]
+mod call;
+#[cfg(feature = "std")]
+mod clock;
 mod config;
+#[cfg(feature = "std")]
+mod gate;
 mod machine;
 pub mod presets;
 mod probes;
 mod ramp;
+#[cfg(feature = "std")]
+mod sync;
 pub mod text;
+#[cfg(feature = "std")]
+mod trace;
 mod window;
 
 pub use backoff::Jitter;
+#[cfg(feature = "std")]
+pub use breaker::{Breaker, Builder, Guard};
+#[cfg(feature = "std")]
+pub use call::CallError;
+#[cfg(all(
+    feature = "std",
+    not(all(target_family = "wasm", target_os = "unknown"))
+))]
+pub use clock::SystemClock;
+#[cfg(feature = "std")]
+pub use clock::{Clock, ManualClock};
 pub use config::{
     Config, ConfigError, ConfigErrorKind, Judge, MAX_BUCKETS, MAX_DURATION, MAX_MIN, MAX_PROBES,
     MAX_RAMP_STEPS, MAX_WINDOW_CALLS, Rate, Settings, Slow,

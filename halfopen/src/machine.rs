@@ -20,7 +20,9 @@
 //! counted in `LOG_LEN`: the most transitions that one call can make.
 
 use alloc::boxed::Box;
+use alloc::vec;
 use core::fmt;
+use core::time::Duration;
 
 use crate::config::{Config, Judge, NEVER, OFF};
 use crate::probes::Probes;
@@ -150,6 +152,15 @@ pub struct Permit {
 }
 
 impl Permit {
+    /// A permit of a generation that admits everything.
+    #[cfg(feature = "std")]
+    pub(crate) fn new(generation: u64) -> Permit {
+        Permit {
+            generation,
+            slot: 0,
+        }
+    }
+
     /// The generation of the machine that admitted the call.
     pub fn generation(&self) -> u64 {
         self.generation
@@ -162,14 +173,31 @@ impl Permit {
 pub struct Rejected {
     /// The state that rejected it.
     pub state: State,
+    /// The generation of that state.
+    pub generation: u64,
+    /// When it was rejected.
+    pub at: i64,
     /// When a call may be admitted again, if that is known: the end of the
     /// wait while open. While half-open or ramping it depends on others.
     pub retry_at: Option<i64>,
 }
 
+impl Rejected {
+    /// How long after the rejection a call may be admitted again, if that is
+    /// known: a `Retry-After`.
+    pub fn retry_after(&self) -> Option<Duration> {
+        let wait = |until: i64| until.max(self.at).abs_diff(self.at);
+        self.retry_at.map(|it| Duration::from_nanos(wait(it)))
+    }
+}
+
 impl fmt::Display for Rejected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the circuit breaker is {}", self.state)
+        write!(f, "the circuit breaker is {}", self.state)?;
+        match self.retry_after() {
+            Some(wait) => write!(f, ": try again in {wait:?}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -205,6 +233,8 @@ pub struct Transition {
     /// When, in nanoseconds; a deadline's due time even if it was noticed
     /// later.
     pub at: i64,
+    /// The generation that began with it.
+    pub generation: u64,
     /// The state before.
     pub from: State,
     /// The state after.
@@ -286,7 +316,8 @@ pub struct Snapshot {
 pub struct Machine {
     /// The largest time seen.
     now: i64,
-    /// The next deadline, `i64::MAX` for none.
+    /// The next deadline, `i64::MAX` for none. While open, the end of the
+    /// wait, which without `auto` waits for a call.
     due: i64,
     generation: u64,
     state: State,
@@ -300,8 +331,6 @@ pub struct Machine {
     config: Config,
     probes: Probes,
     ramp: Option<Box<Run>>,
-    /// When the wait is over, while open.
-    open_until: i64,
     /// The wait of the current or next opening, before jitter.
     wait: u64,
     /// Openings since the last close.
@@ -317,6 +346,12 @@ pub struct Machine {
 impl Machine {
     /// A closed breaker. Allocates all that it will ever use.
     pub fn new(config: Config) -> Machine {
+        Machine::with_log(config, LOG_LEN)
+    }
+
+    /// A breaker that keeps `len` transitions for draining; with 0 none, and
+    /// none count as lost.
+    pub(crate) fn with_log(config: Config, len: usize) -> Machine {
         Machine {
             now: i64::MIN,
             due: i64::MAX,
@@ -328,14 +363,13 @@ impl Machine {
             window: Sliding::new(config.window),
             probes: Probes::new(config.probes),
             ramp: config.ramp.is_some().then(Box::default),
-            open_until: i64::MIN,
             wait: config.backoff.first,
             openings: 0,
             all_openings: 0,
             not_permitted: 0,
             late_results: 0,
             ignored: 0,
-            log: Log::default(),
+            log: Log::new(len),
             config,
         }
     }
@@ -411,13 +445,14 @@ impl Machine {
     /// leaves open; see [`retry_at`](Machine::retry_at).
     #[inline]
     pub fn next_deadline(&self) -> Option<i64> {
-        (self.due != i64::MAX).then_some(self.due)
+        let acts = self.state != State::Open || self.config.auto;
+        (self.due != i64::MAX && acts).then_some(self.due)
     }
 
     /// While open, when the wait is over.
     #[inline]
     pub fn retry_at(&self) -> Option<i64> {
-        (self.state == State::Open).then_some(self.open_until)
+        (self.state == State::Open).then_some(self.due)
     }
 
     /// The state at the last time passed in.
@@ -461,7 +496,7 @@ impl Machine {
             late_results: self.late_results,
             ignored: self.ignored,
             openings: self.openings,
-            transitions_lost: self.log.lost,
+            transitions_lost: self.log.lost.into(),
         }
     }
 
@@ -479,7 +514,28 @@ impl Machine {
     /// stays.
     #[inline]
     pub fn drain_transitions(&mut self) -> impl Iterator<Item = Transition> + '_ {
-        core::iter::from_fn(|| self.log.pop())
+        core::iter::from_fn(|| self.pop_transition())
+    }
+
+    /// The oldest transition that is kept. Each generation has one, so that
+    /// theirs follow from how many are left.
+    pub(crate) fn pop_transition(&mut self) -> Option<Transition> {
+        let left = u64::from(self.log.len);
+        let Entry {
+            at,
+            from,
+            to,
+            cause,
+            figures,
+        } = self.log.pop()?;
+        Some(Transition {
+            at,
+            generation: self.generation + 1 - left,
+            from,
+            to,
+            cause,
+            figures,
+        })
     }
 
     /// Opens by hand, for as long as the settings say. While open already,
@@ -508,7 +564,7 @@ impl Machine {
         let kept = (self.wait, self.openings, self.all_openings);
         self.enter_open(now, Cause::Manual);
         (self.wait, self.openings, self.all_openings) = kept;
-        self.wait_until(now.saturating_add_unsigned(wait));
+        self.due = now.saturating_add_unsigned(wait);
         Ok(())
     }
 
@@ -586,6 +642,7 @@ impl Machine {
                     self.probes.expire();
                     self.probe_result(at, true, false, Cause::LeaseExpired);
                 }
+                State::Open if !self.config.auto => return,
                 State::Open => self.enter_half_open(at, Cause::WaitOver),
                 State::Ramping => self.end_step(at),
                 _ => self.due = i64::MAX,
@@ -610,7 +667,7 @@ impl Machine {
     }
 
     fn acquire_elsewhere(&mut self, now: i64) -> Result<Permit, Rejected> {
-        if self.state == State::Open && now >= self.open_until {
+        if self.state == State::Open && now >= self.due {
             self.enter_half_open(now, Cause::WaitOver);
         }
         let slot = match self.state {
@@ -628,6 +685,8 @@ impl Machine {
                 self.not_permitted += 1;
                 Err(Rejected {
                     state: self.state,
+                    generation: self.generation,
+                    at: now,
                     retry_at: self.retry_at(),
                 })
             }
@@ -787,12 +846,7 @@ impl Machine {
         self.all_openings = self.all_openings.wrapping_add(1);
         // The figures stay, to be seen until the breaker leaves open.
         self.enter(State::Open, at, cause);
-        self.wait_until(at.saturating_add_unsigned(wait));
-    }
-
-    fn wait_until(&mut self, end: i64) {
-        self.open_until = end;
-        self.due = if self.config.auto { end } else { i64::MAX };
+        self.due = at.saturating_add_unsigned(wait);
     }
 
     fn enter_half_open(&mut self, at: i64, cause: Cause) {
@@ -824,7 +878,7 @@ impl Machine {
     /// The only place where the state changes. Leaves no deadline.
     fn enter(&mut self, to: State, at: i64, cause: Cause) {
         let from = self.state;
-        self.log.push(Transition {
+        self.log.push(Entry {
             at,
             from,
             to,
@@ -854,33 +908,70 @@ fn reached(part: u32, all: u32, rate: u32) -> bool {
     u64::from(part) * PPM >= u64::from(rate) * u64::from(all) && all > 0
 }
 
-/// The transitions that nobody has drained yet.
-#[derive(Clone, Debug, Default)]
+/// A [`Transition`] less its generation.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    at: i64,
+    from: State,
+    to: State,
+    cause: Cause,
+    figures: Figures,
+}
+
+impl Entry {
+    const UNUSED: Entry = Entry {
+        at: 0,
+        from: State::Closed,
+        to: State::Closed,
+        cause: Cause::Manual,
+        figures: Figures {
+            calls: 0,
+            failures: 0,
+            slow: 0,
+        },
+    };
+}
+
+/// The transitions that nobody has drained yet, in a ring.
+#[derive(Clone, Debug)]
 struct Log {
-    kept: [Option<Transition>; LOG_LEN],
-    first: u8,
-    len: u8,
-    lost: u64,
+    kept: Box<[Entry]>,
+    first: u16,
+    len: u16,
+    /// Stops at four billion.
+    lost: u32,
 }
 
 impl Log {
-    fn push(&mut self, transition: Transition) {
-        if usize::from(self.len) == LOG_LEN {
-            self.pop();
-            self.lost += 1;
+    fn new(len: usize) -> Log {
+        Log {
+            kept: vec![Entry::UNUSED; len].into_boxed_slice(),
+            first: 0,
+            len: 0,
+            lost: 0,
         }
-        let last = usize::from(self.first + self.len) % LOG_LEN;
-        self.kept[last] = Some(transition);
+    }
+
+    fn push(&mut self, entry: Entry) {
+        if self.kept.is_empty() {
+            return;
+        }
+        if usize::from(self.len) == self.kept.len() {
+            self.pop();
+            self.lost = self.lost.saturating_add(1);
+        }
+        let last = usize::from(self.first + self.len) % self.kept.len();
+        self.kept[last] = entry;
         self.len += 1;
     }
 
-    fn pop(&mut self) -> Option<Transition> {
+    fn pop(&mut self) -> Option<Entry> {
         if self.len == 0 {
             return None;
         }
-        let transition = self.kept[usize::from(self.first)].take();
-        self.first = (self.first + 1) % LOG_LEN as u8;
+        let entry = self.kept[usize::from(self.first)];
+        self.first = ((usize::from(self.first) + 1) % self.kept.len()) as u16;
         self.len -= 1;
-        transition
+        Some(entry)
     }
 }

@@ -59,7 +59,8 @@ impl Figures {
 #[derive(Clone, Debug)]
 pub(crate) enum Sliding {
     Count(Ring),
-    Time(Buckets),
+    // In a box, as it is twice as large and a breaker has the larger of both.
+    Time(Box<Buckets>),
 }
 
 impl Sliding {
@@ -68,7 +69,10 @@ impl Sliding {
             Window::Calls(size) => Sliding::Count(Ring::new(size)),
             Window::Time { length, bucket } => {
                 // `Config` holds both to ranges that fit.
-                Sliding::Time(Buckets::new((length / bucket) as usize, bucket as i64))
+                Sliding::Time(Box::new(Buckets::new(
+                    (length / bucket) as usize,
+                    bucket as i64,
+                )))
             }
         }
     }
@@ -113,7 +117,7 @@ impl Sliding {
 /// The last N calls as two bits each: failed, slow.
 #[derive(Clone, Debug)]
 pub(crate) struct Ring {
-    bits: Box<[u64]>,
+    bits: Box<[u32]>,
     size: u32,
     /// Where the next result goes, which is where the oldest is once the
     /// ring is full: its bits are read then and not before.
@@ -122,7 +126,7 @@ pub(crate) struct Ring {
 
 impl Ring {
     /// Results in a word.
-    const PER_WORD: u32 = u64::BITS / 2;
+    const PER_WORD: u32 = u32::BITS / 2;
 
     fn new(size: u32) -> Ring {
         let words = size.div_ceil(Ring::PER_WORD) as usize;
@@ -140,10 +144,10 @@ impl Ring {
         if totals.calls == self.size {
             let old = *word >> shift;
             totals.calls -= 1;
-            totals.failures -= (old & 1) as u32;
-            totals.slow -= (old >> 1 & 1) as u32;
+            totals.failures -= old & 1;
+            totals.slow -= old >> 1 & 1;
         }
-        let new = u64::from(failed) | u64::from(slow) << 1;
+        let new = u32::from(failed) | u32::from(slow) << 1;
         *word = *word & !(3 << shift) | new << shift;
         totals.add(failed, slow);
         self.next += 1;
@@ -245,7 +249,7 @@ mod tests {
 
     #[test]
     fn ring_forgets_the_oldest_call() {
-        for size in [1, 2, 31, 32, 33, 64, 100] {
+        for size in [1, 2, 15, 16, 17, 64, 100] {
             let mut window = Sliding::new(Window::Calls(size));
             let mut totals = Figures::default();
             for _ in 0..size {

@@ -1,0 +1,101 @@
+//! Sums over the last T, in fixed slices.
+//!
+//! Owns what has left the window. Slices are aligned to time 0 and leave
+//! whole, as those of [`Window::Time`](crate::Window): what was added lives
+//! between `length - slice` (exclusive) and `length`. Invariant: the totals
+//! are the sums of the cells. Cost: O(1) per addition; a gap of any length
+//! costs one pass over the slices, and each is passed once per lap. Pinned by
+//! the tests below.
+
+use alloc::boxed::Box;
+use alloc::vec;
+
+#[derive(Clone, Debug)]
+pub(super) struct Slices<const N: usize> {
+    cells: Box<[[i64; N]]>,
+    totals: [i64; N],
+    head: usize,
+    width: i64,
+    number: i64,
+}
+
+impl<const N: usize> Slices<N> {
+    /// `count` and `width` are more than nothing.
+    pub(super) fn new(count: usize, width: i64) -> Slices<N> {
+        Slices {
+            cells: vec![[0; N]; count].into_boxed_slice(),
+            totals: [0; N],
+            head: 0,
+            width,
+            number: i64::MIN,
+        }
+    }
+
+    /// Adds `by` to sum `nth` at `now`, which never goes back.
+    #[inline]
+    pub(super) fn add(&mut self, now: i64, nth: usize, by: i64) {
+        self.turn(now);
+        // A sum that is full stays full until the slices leave; then the cell
+        // and the total are as far apart as they were.
+        if let Some(total) = self.totals[nth].checked_add(by) {
+            self.totals[nth] = total;
+            self.cells[self.head][nth] += by;
+        }
+    }
+
+    /// The sums at `now`, which never goes back.
+    #[inline]
+    pub(super) fn totals(&mut self, now: i64) -> [i64; N] {
+        self.turn(now);
+        self.totals
+    }
+
+    #[inline]
+    fn turn(&mut self, now: i64) {
+        let number = now.div_euclid(self.width);
+        if number != self.number {
+            self.pass(number);
+        }
+    }
+
+    #[cold]
+    fn pass(&mut self, number: i64) {
+        let gap = number.saturating_sub(self.number) as u64;
+        for _ in 0..gap.min(self.cells.len() as u64) {
+            self.head += 1;
+            if self.head == self.cells.len() {
+                self.head = 0;
+            }
+            for (total, gone) in self.totals.iter_mut().zip(&mut self.cells[self.head]) {
+                *total = total.saturating_sub(core::mem::take(gone));
+            }
+        }
+        self.number = number;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_leave_whole_and_are_aligned_to_zero() {
+        for (at, gone) in [(0, 50), (9, 50), (10, 60), (-1, 40), (-11, 30)] {
+            let mut slices = Slices::<2>::new(5, 10);
+            slices.add(at, 1, 7);
+            assert_eq!(slices.totals(gone - 1), [0, 7], "at {at}");
+            assert_eq!(slices.totals(gone), [0, 0], "at {at}");
+        }
+    }
+
+    #[test]
+    fn full_sums_stay_full_and_come_back() {
+        let mut slices = Slices::<1>::new(2, 1);
+        slices.add(i64::MIN, 0, i64::MAX);
+        slices.add(i64::MIN + 1, 0, 5);
+        assert_eq!(slices.totals(i64::MIN + 1), [i64::MAX]);
+        assert_eq!(slices.totals(i64::MAX), [0]);
+        slices.add(i64::MAX, 0, -3);
+        assert_eq!(slices.totals(i64::MAX), [-3]);
+    }
+}

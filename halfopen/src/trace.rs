@@ -1,0 +1,127 @@
+//! What the feature `tracing` adds; without it, nothing.
+//!
+//! Owns the names. Each admission or rejection is recorded on the current span
+//! as the attributes `breaker.name`, `breaker.state`, `breaker.generation` and
+//! `breaker.rejected`, in OpenTelemetry's manner; a span that declares none of
+//! them (as `tracing::field::Empty`) records none. `Breaker::call` and its
+//! like, and the tower service, open a span `breaker.call` that declares them.
+//! Each transition is an event, at level WARN when the breaker opens and INFO
+//! otherwise, with `breaker.name`, `breaker.from`, `breaker.to`,
+//! `breaker.cause`, `breaker.generation`, `breaker.at_ns` and the figures that
+//! led to it: `breaker.calls`, `breaker.failures`, `breaker.slow`. The target
+//! of all is `halfopen`. So a trace export has the breaker's states exactly.
+//!
+//! Invariant: nothing here runs under the lock. Cost: without the feature
+//! none; with it and no subscriber, a look at whether there is one. Pinned by
+//! `tests/tracing.rs`.
+
+#[cfg(not(feature = "tracing"))]
+pub(crate) use off::*;
+#[cfg(feature = "tracing")]
+pub(crate) use on::*;
+
+#[cfg(feature = "tracing")]
+mod on {
+    use std::future::Future;
+
+    use tracing::field::Empty;
+    use tracing::{Instrument, Span, info_span};
+
+    use crate::breaker::Breaker;
+    use crate::machine::{Rejected, State, Transition};
+
+    /// Whether transitions are wanted by somebody who is no listener.
+    pub(crate) const ENABLED: bool = true;
+
+    pub(crate) fn call_span(breaker: &Breaker) -> Span {
+        info_span!(
+            target: "halfopen",
+            "breaker.call",
+            breaker.name = breaker.name(),
+            breaker.state = Empty,
+            breaker.generation = Empty,
+            breaker.rejected = Empty,
+        )
+    }
+
+    pub(crate) fn in_span<F: Future>(span: Span, future: F) -> impl Future<Output = F::Output> {
+        future.instrument(span)
+    }
+
+    pub(crate) fn admitted(breaker: &Breaker, state: State, generation: u64) {
+        record(breaker, state, generation, false);
+    }
+
+    pub(crate) fn rejected(breaker: &Breaker, rejected: &Rejected) {
+        record(breaker, rejected.state, rejected.generation, true);
+    }
+
+    fn record(breaker: &Breaker, state: State, generation: u64, rejected: bool) {
+        let span = Span::current();
+        if span.is_disabled() {
+            return;
+        }
+        span.record("breaker.name", breaker.name());
+        span.record("breaker.state", state.as_str());
+        span.record("breaker.generation", generation);
+        span.record("breaker.rejected", rejected);
+    }
+
+    pub(crate) fn transition(name: &str, it: &Transition) {
+        // A macro, as the level is part of the event's constant description.
+        macro_rules! event {
+            ($level:ident) => {
+                tracing::event!(
+                    target: "halfopen",
+                    tracing::Level::$level,
+                    breaker.name = name,
+                    breaker.from = it.from.as_str(),
+                    breaker.to = it.to.as_str(),
+                    breaker.cause = it.cause.as_str(),
+                    breaker.generation = it.generation,
+                    breaker.at_ns = it.at,
+                    breaker.calls = it.figures.calls,
+                    breaker.failures = it.figures.failures,
+                    breaker.slow = it.figures.slow,
+                    "breaker.transition"
+                )
+            };
+        }
+        match it.to {
+            State::Open => event!(WARN),
+            _ => event!(INFO),
+        }
+    }
+}
+
+#[cfg(not(feature = "tracing"))]
+mod off {
+    use std::future::Future;
+
+    use crate::breaker::Breaker;
+    use crate::machine::{Rejected, State, Transition};
+
+    pub(crate) const ENABLED: bool = false;
+
+    pub(crate) struct NoSpan;
+
+    impl NoSpan {
+        pub(crate) fn entered(self) -> NoSpan {
+            self
+        }
+    }
+
+    pub(crate) fn call_span(_: &Breaker) -> NoSpan {
+        NoSpan
+    }
+
+    pub(crate) fn in_span<F: Future>(_: NoSpan, future: F) -> F {
+        future
+    }
+
+    pub(crate) fn admitted(_: &Breaker, _: State, _: u64) {}
+
+    pub(crate) fn rejected(_: &Breaker, _: &Rejected) {}
+
+    pub(crate) fn transition(_: &str, _: &Transition) {}
+}
