@@ -430,6 +430,14 @@ fn ask_again(app: &App) {
     }
 }
 
+/// The person goes on with what is on screen: the link's file is not waited for any more.
+pub fn give_up_wanted(app: &App) {
+    let mut state = app.state.borrow_mut();
+    if state.summary.is_some() && state.wanted.take().is_some() {
+        notices::dismiss(&app.dom, notices::WANTED);
+    }
+}
+
 /// Reads what the address names once more.
 pub fn again(app: &App) {
     app.history.accept();
@@ -616,8 +624,9 @@ fn end(app: &App) {
         )
     };
     dom::set(&app.dom.root(), "data-spans", &spans.to_string());
-    // The address goes back to what is shown.
-    if app.state.borrow().summary.is_some() {
+    // The address goes back to what is shown, unless it asks for a file that may come yet.
+    let asks = app.state.borrow().wanted.is_some();
+    if app.state.borrow().summary.is_some() && !asks {
         app.report(app.history.note(&view, Gesture::Settle));
         app.report(app.history.flush());
     }

@@ -147,6 +147,7 @@ impl App {
         if before == after {
             return;
         }
+        open::give_up_wanted(self);
         self.state.borrow_mut().view = after.clone();
         self.report(self.history.note(&after, gesture));
         self.view_changed(&before, &after);
