@@ -164,11 +164,12 @@ impl App {
             viewport: None,
             ..view.clone()
         };
-        if without_viewport(before) != without_viewport(after) {
-            self.render_controls();
-        }
+        // First: the panes show what is picked now.
         if before.trace != after.trace {
             trace::picked(self);
+        }
+        if without_viewport(before) != without_viewport(after) {
+            self.render_controls();
         }
         self.request_frame();
     }
