@@ -22,18 +22,27 @@
 //!
 //! A test fails by an error, by a panic, or by anything that the page or its worker logged as an error and
 //! the test did not ask for with [`Page::take_errors`]. Then the screen is kept as a picture.
+//!
+//! On top of hands and eyes for any page stands what only herdscope's has ([`Page::show`], [`Page::picture`],
+//! [`Page::view`], [`Page::wait_for_message`] and more), [`files`] to give it, and [`Truth`]: what the library
+//! says about the same file when it is called directly.
 
 mod browser;
+mod explorer;
+pub mod files;
 mod page;
 mod pixels;
 mod site;
 mod suite;
+mod truth;
 
 pub use browser::Browser;
+pub use explorer::{CANVASES, Picture, is_near};
 pub use page::{Button, Held, Page, Point, Rect};
 pub use pixels::Pixels;
 pub use site::Site;
 pub use suite::{Test, run, run_on};
+pub use truth::Truth;
 
 use std::fmt;
 

@@ -135,8 +135,8 @@ impl<'a> Page<'a> {
     /// The full address of a path of the site; a full address stays as it is.
     pub fn url(&self, path: &str) -> Result<String> {
         match self.site {
-            _ if path.contains("://") => Ok(path.to_owned()),
             Some(site) if path.starts_with('/') => Ok(site.url(path)),
+            _ if path.contains("://") => Ok(path.to_owned()),
             _ => Err(format!(
                 "`{path}` is neither a full address nor a path of the site, which starts with /"
             )
@@ -574,6 +574,7 @@ fn key_value(name: &str) -> Result<char> {
         "Backspace" => Key::Backspace,
         "Delete" => Key::Delete,
         "Space" => return Ok(' '),
+        "Plus" => return Ok('+'),
         _ => {
             let mut chars = name.chars();
             return match (chars.next(), chars.next()) {
