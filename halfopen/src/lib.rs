@@ -101,6 +101,7 @@ mod breaker;
 mod call;
 #[cfg(feature = "std")]
 mod clock;
+pub mod companions;
 mod config;
 #[cfg(feature = "std")]
 mod gate;
@@ -108,9 +109,13 @@ mod machine;
 pub mod presets;
 mod probes;
 mod ramp;
+#[cfg(feature = "serde")]
+mod serial;
 #[cfg(feature = "std")]
 mod sync;
 pub mod text;
+#[cfg(feature = "tower")]
+pub mod tower;
 #[cfg(feature = "std")]
 mod trace;
 mod window;

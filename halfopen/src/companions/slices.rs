@@ -35,11 +35,10 @@ impl<const N: usize> Slices<N> {
     #[inline]
     pub(super) fn add(&mut self, now: i64, nth: usize, by: i64) {
         self.turn(now);
-        // A sum that is full stays full until the slices leave; then the cell
-        // and the total are as far apart as they were.
-        if let Some(total) = self.totals[nth].checked_add(by) {
-            self.totals[nth] = total;
-            self.cells[self.head][nth] += by;
+        // What no longer fits is not counted, here as there.
+        let (total, cell) = (&mut self.totals[nth], &mut self.cells[self.head][nth]);
+        if let (Some(sum), Some(part)) = (total.checked_add(by), cell.checked_add(by)) {
+            (*total, *cell) = (sum, part);
         }
     }
 

@@ -175,8 +175,7 @@ impl Timer {
     /// a socket. Nothing left is `Some(0)`; no limit is `None`.
     pub fn remaining(&self, now: i64) -> Option<u64> {
         let now = now.max(self.now.0);
-        self.limit()
-            .map(|limit| limit.saturating_sub(now).max(0) as u64)
+        self.limit().map(|limit| limit.max(now).abs_diff(now))
     }
 
     /// Whether the call may go on.
@@ -250,11 +249,7 @@ impl Deadline {
     /// What is left of the budget, in nanoseconds; `None` when there is no
     /// deadline.
     pub fn remaining(self, now: i64) -> Option<u64> {
-        self.when().map(|at| {
-            let left = at.max(now).abs_diff(now);
-            // More than this type's half cannot come from `after`.
-            left.min(i64::MAX as u64)
-        })
+        self.when().map(|at| at.max(now).abs_diff(now))
     }
 
     /// Whether it is over, at `>=`.
