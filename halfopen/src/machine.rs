@@ -38,6 +38,8 @@ const LOG_LEN: usize = 3;
 
 /// Where a breaker is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum State {
     /// Everything is admitted, results are judged.
     Closed,
@@ -78,6 +80,8 @@ impl fmt::Display for State {
 
 /// Why a state changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Cause {
     /// The share of failures reached its threshold.
@@ -228,6 +232,7 @@ impl core::error::Error for NotAllowed {}
 /// One change of state. By hand, `from` and `to` can be the same: the state
 /// was started anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Transition {
     /// When, in nanoseconds; a deadline's due time even if it was noticed
@@ -250,6 +255,7 @@ pub struct Transition {
 /// What a breaker has seen. The figures are those of the current state's
 /// window at the last time passed in; while open, those that opened it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Snapshot {
     /// The state.

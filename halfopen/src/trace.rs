@@ -24,8 +24,9 @@ pub(crate) use on::*;
 mod on {
     use std::future::Future;
 
+    pub(crate) use tracing::Span;
     use tracing::field::Empty;
-    use tracing::{Instrument, Span, info_span};
+    use tracing::{Instrument, info_span};
 
     use crate::breaker::Breaker;
     use crate::machine::{Rejected, State, Transition};
@@ -46,6 +47,11 @@ mod on {
 
     pub(crate) fn in_span<F: Future>(span: Span, future: F) -> impl Future<Output = F::Output> {
         future.instrument(span)
+    }
+
+    #[cfg(feature = "tower")]
+    pub(crate) fn within<R>(span: &Span, f: impl FnOnce() -> R) -> R {
+        span.in_scope(f)
     }
 
     pub(crate) fn admitted(breaker: &Breaker, state: State, generation: u64) {
@@ -103,20 +109,25 @@ mod off {
 
     pub(crate) const ENABLED: bool = false;
 
-    pub(crate) struct NoSpan;
+    pub(crate) struct Span;
 
-    impl NoSpan {
-        pub(crate) fn entered(self) -> NoSpan {
+    impl Span {
+        pub(crate) fn entered(self) -> Span {
             self
         }
     }
 
-    pub(crate) fn call_span(_: &Breaker) -> NoSpan {
-        NoSpan
+    pub(crate) fn call_span(_: &Breaker) -> Span {
+        Span
     }
 
-    pub(crate) fn in_span<F: Future>(_: NoSpan, future: F) -> F {
+    pub(crate) fn in_span<F: Future>(_: Span, future: F) -> F {
         future
+    }
+
+    #[cfg(feature = "tower")]
+    pub(crate) fn within<R>(_: &Span, f: impl FnOnce() -> R) -> R {
+        f()
     }
 
     pub(crate) fn admitted(_: &Breaker, _: State, _: u64) {}

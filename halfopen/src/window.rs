@@ -31,6 +31,7 @@ pub enum Window {
 
 /// Counts of results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Figures {
     /// Results counted: successes and failures, not ignored ones.
     pub calls: u32,
