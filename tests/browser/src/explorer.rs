@@ -16,8 +16,7 @@ use crate::{Failure, Page, Pixels, Point, Rect, Result};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// True when the last picture is painted and nothing is being read.
-const IDLE: &str =
-    "document.documentElement.dataset.state == 'idle' && document.documentElement.dataset.frames > 0";
+const IDLE: &str = "document.documentElement.dataset.state == 'idle' && document.documentElement.dataset.frames > 0";
 
 /// True when a message is on screen.
 const SAYS_SOMETHING: &str = "document.querySelector('#notices > .notice') != null";
@@ -149,7 +148,9 @@ impl Page<'_> {
         let (view, problems) = View::parse(&self.string("location.hash")?);
         match problems.is_empty() {
             true => Ok(view),
-            false => Err(format!("the page wrote an address that it cannot read: {problems:?}").into()),
+            false => {
+                Err(format!("the page wrote an address that it cannot read: {problems:?}").into())
+            }
         }
     }
 

@@ -5,9 +5,7 @@ use std::sync::{Mutex, OnceLock};
 use herdscope::dataset::Dataset;
 use herdscope::engine::Engine;
 use herdscope::ingest::{Limits, Reader};
-use herdscope::messages::{
-    FrameRequest, PointRequest, Scene, Style, Summary, TraceDetail,
-};
+use herdscope::messages::{FrameRequest, PointRequest, Scene, Style, Summary, TraceDetail};
 use herdscope::view::{ColorBy, MILLI, View, Viewport};
 
 use crate::{Failure, Result, files};

@@ -77,7 +77,11 @@ fn cases(folder: &Folder) -> Result<Vec<Case>> {
         &["folder", "drop the span CSV"],
     );
     let two = vec![file("a.csv", rows.as_bytes())?, file("b.csv", html)?];
-    add("two files", Given::Dropped(two), &["2 files", "one file at a time"]);
+    add(
+        "two files",
+        Given::Dropped(two),
+        &["2 files", "one file at a time"],
+    );
     add(
         "ten megabytes without a line",
         one("endless.csv", &vec![b'x'; 10_000_000])?,
@@ -150,7 +154,12 @@ fn each_bad_file_costs_one_sentence(page: &mut Page) -> Result<()> {
         page.wait_until_still().map_err(in_this)?;
         assert!(!page.is_shown("#reading")? && !page.is_shown("#drop")?);
         assert_eq!(page.text("#file-name")?, "sample incident", "{}", case.name);
-        assert_eq!((page.view()?, page.spans()?), (view.clone(), spans), "{}", case.name);
+        assert_eq!(
+            (page.view()?, page.spans()?),
+            (view.clone(), spans),
+            "{}",
+            case.name
+        );
         page.dismiss_messages().map_err(in_this)?;
         page.picture()?.must_be(&picture, case.name)?;
     }
@@ -167,7 +176,10 @@ fn bad_text_costs_one_sentence(page: &mut Page) -> Result<()> {
     look_at_something(page)?;
     let (picture, view) = (page.picture()?, page.view()?);
     for (text, words) in [
-        ("see you at nine", vec!["pasted text", "no columns of spans"]),
+        (
+            "see you at nine",
+            vec!["pasted text", "no columns of spans"],
+        ),
         ("  \n \n", vec!["no text in the clipboard"]),
         ("{\"resourceSpans\": []}", vec!["pasted text", "JSON"]),
     ] {

@@ -77,7 +77,12 @@ fn fields_and_sliders_change_the_replay(page: &mut Page) -> Result<()> {
     for (field, value, setting, changes_states) in [
         ("#setting-open", "2m", "open=120s", true),
         ("#setting-window", "10s/1s", "window=10s/1s", true),
-        ("#setting-judge", "first-failure", "judge=first-failure", false),
+        (
+            "#setting-judge",
+            "first-failure",
+            "judge=first-failure",
+            false,
+        ),
         ("#setting-ramp", "30s", "ramp=30s", true),
         ("[data-slider=fail]", "80", "fail=80%", true),
         ("[data-slider=probes]", "3", "probes=3", true),
@@ -91,7 +96,10 @@ fn fields_and_sliders_change_the_replay(page: &mut Page) -> Result<()> {
             after.canvas("#states-canvas")?,
         );
         let differing = states.0.differing(states.1);
-        assert!(!changes_states || differing > 0, "{setting} changes nothing");
+        assert!(
+            !changes_states || differing > 0,
+            "{setting} changes nothing"
+        );
         assert_eq!(before.spans()?.differing(after.spans()?), 0, "{setting}");
         before = after;
     }
@@ -119,7 +127,10 @@ fn the_text_changes_the_replay(page: &mut Page) -> Result<()> {
         page.wait_for_view(setting, |view| has_setting(view, setting))?;
         must_be_the_librarys(page)?;
         // What the person wrote stays as long as it is being written.
-        assert_eq!(page.string("document.getElementById('breaker-text').value")?, text);
+        assert_eq!(
+            page.string("document.getElementById('breaker-text').value")?,
+            text
+        );
         assert!(!page.is_shown("#breaker-problem")?);
     }
     // Left, it is the canonical text.
@@ -175,7 +186,9 @@ fn presets_are_what_they_say(page: &mut Page) -> Result<()> {
     for preset in presets::ALL {
         let button = format!("[data-preset='{}']", preset.name);
         page.click(&button)?;
-        page.wait_for_view(preset.name, |view| view.breaker.as_deref() == Some(preset.text))?;
+        page.wait_for_view(preset.name, |view| {
+            view.breaker.as_deref() == Some(preset.text)
+        })?;
         must_be_the_librarys(page)?;
         assert_eq!(
             page.string("document.getElementById('breaker-text').value")?,
@@ -205,20 +218,35 @@ fn one_breaker_for_all_and_lanes_for_each(page: &mut Page) -> Result<()> {
     page.click("#shared")?;
     page.wait_for_view("one breaker", |view| view.shared)?;
     must_be_the_librarys(page)?;
-    assert!(page.text("#breaker-about")?.contains("real ones trip apart"));
+    assert!(
+        page.text("#breaker-about")?
+            .contains("real ones trip apart")
+    );
     Ok(())
 }
 
 /// Two callees: one goes down in the middle, the other is well.
 fn two_edges() -> String {
-    let mut csv = "trace_id,span_id,parent_id,start_ms,duration_ms,service,name,kind,status\n".to_owned();
+    let mut csv =
+        "trace_id,span_id,parent_id,start_ms,duration_ms,service,name,kind,status\n".to_owned();
     for at in 0..400 {
-        let (start, status) = (1_790_409_600_000_i64 + at * 250, if at < 200 { "OK" } else { "ERROR" });
-        csv.push_str(&format!("t{at},c{at},,{start},20,shop,GET /stock,client,{status}\n"));
-        csv.push_str(&format!("t{at},s{at},c{at},{start},15,stock,GET /stock,server,{status}\n"));
+        let (start, status) = (
+            1_790_409_600_000_i64 + at * 250,
+            if at < 200 { "OK" } else { "ERROR" },
+        );
+        csv.push_str(&format!(
+            "t{at},c{at},,{start},20,shop,GET /stock,client,{status}\n"
+        ));
+        csv.push_str(&format!(
+            "t{at},s{at},c{at},{start},15,stock,GET /stock,server,{status}\n"
+        ));
         if at % 2 == 0 {
-            csv.push_str(&format!("t{at},d{at},,{start},20,shop,GET /price,client,OK\n"));
-            csv.push_str(&format!("t{at},p{at},d{at},{start},15,price,GET /price,server,OK\n"));
+            csv.push_str(&format!(
+                "t{at},d{at},,{start},20,shop,GET /price,client,OK\n"
+            ));
+            csv.push_str(&format!(
+                "t{at},p{at},d{at},{start},15,price,GET /price,server,OK\n"
+            ));
         }
     }
     csv
@@ -241,7 +269,12 @@ fn another_edge_is_another_replay(page: &mut Page) -> Result<()> {
     let named = (edges[1].from.clone(), edges[1].to.clone());
     let second = page.wait_for_view("the edge", |view| view.edge.as_ref() == Some(&named))?;
     must_be_as(page, &truth)?;
-    assert_eq!(withheld(&second), 0, "the breaker on {:?} stays closed", edges[1]);
+    assert_eq!(
+        withheld(&second),
+        0,
+        "the breaker on {:?} stays closed",
+        edges[1]
+    );
     assert!(page.text("#breaker-about")?.contains(&edges[1].to));
     Ok(())
 }

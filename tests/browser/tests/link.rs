@@ -203,7 +203,10 @@ fn nonsense_is_said_and_costs_nothing(page: &mut Page) -> Result<()> {
         ("v=one", vec!["v=", "whole number"]),
         ("src=ftp://example.org/a.csv", vec!["src=", "https"]),
         ("src=sample:nosuch", vec!["no sample", "nosuch"]),
-        ("t=yesterday..today&y=0..5", vec!["t=", "only one of t and y"]),
+        (
+            "t=yesterday..today&y=0..5",
+            vec!["t=", "only one of t and y"],
+        ),
         ("src=sample:incident&t=9..4&y=1..2", vec!["t=", "FROM..TO"]),
         ("t=5..6", vec!["only one of t and y"]),
         ("edge=shop", vec!["edge=", "CALLER->CALLEE"]),

@@ -123,18 +123,12 @@ fn a_drag_selects_an_area(page: &mut Page) -> Result<()> {
 
 fn shift_drag_and_middle_drag_move(page: &mut Page) -> Result<()> {
     let limits = Truth::of_sample()?.summary.limits;
-    for (button, held) in [
-        (Button::Left, Held::SHIFT),
-        (Button::Middle, Held::NOTHING),
-    ] {
+    for (button, held) in [(Button::Left, Held::SHIFT), (Button::Middle, Held::NOTHING)] {
         let before = show_somewhere(page)?;
         let plot = page.plot()?;
         let (from, to) = (plot.pixel(0.6, 0.5), plot.pixel(0.35, 0.6));
         page.drag(from, to, button, held)?;
-        let by = [
-            (from.x - to.x) / plot.width,
-            (from.y - to.y) / plot.height,
-        ];
+        let by = [(from.x - to.x) / plot.width, (from.y - to.y) / plot.height];
         page.wait_for_viewport("the place", viewport::pan(before, by, limits))?;
         page.must_be_silent()?;
         // One drag is one entry.
@@ -153,12 +147,7 @@ fn double_click_and_0_show_everything(page: &mut Page) -> Result<()> {
         |page| page.press("0"),
     ];
     for home in ways {
-        page.wheel(
-            page.plot()?.pixel(0.75, 0.4),
-            0.0,
-            -300.0,
-            Held::NOTHING,
-        )?;
+        page.wheel(page.plot()?.pixel(0.75, 0.4), 0.0, -300.0, Held::NOTHING)?;
         page.wait_for_view("a zoom", |view| view.viewport.is_some())?;
         page.wait_until_still()?;
         home(page)?;
@@ -379,6 +368,9 @@ fn back_undoes_and_forward_redoes(page: &mut Page) -> Result<()> {
             .must_be(picture, &format!("at step {at} by {way}"))?;
     }
     page.must_be_silent()?;
-    assert!(is_near(Truth::of_sample()?.viewport(&page.view()?), Truth::of_sample()?.summary.home));
+    assert!(is_near(
+        Truth::of_sample()?.viewport(&page.view()?),
+        Truth::of_sample()?.summary.home
+    ));
     Ok(())
 }

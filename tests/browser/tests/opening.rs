@@ -1,6 +1,6 @@
 //! Opening data: a drop, the chooser, a paste; what is seen meanwhile; and changing one's mind.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use herdscope::view::{Source, fingerprint};
@@ -132,7 +132,7 @@ fn the_plot_fills_while_the_file_is_read(page: &mut Page) -> Result<()> {
 }
 
 /// Drops the file and waits until a part of it is painted, and no more.
-fn drop_and_wait_for_a_part(page: &Page, file: &PathBuf) -> Result<()> {
+fn drop_and_wait_for_a_part(page: &Page, file: &Path) -> Result<()> {
     let before = page.frames()?;
     page.drop_file(file, PLACE)?;
     page.wait_at_most(

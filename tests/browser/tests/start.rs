@@ -13,7 +13,8 @@ suite!(
 );
 
 fn texts(page: &Page, selector: &str) -> Result<Vec<String>> {
-    let read = "return [...document.querySelectorAll(arguments[0])].map((it) => it.textContent.trim())";
+    let read =
+        "return [...document.querySelectorAll(arguments[0])].map((it) => it.textContent.trim())";
     let found = page.run(read, vec![json!(selector)])?;
     let texts = found.as_array().into_iter().flatten();
     Ok(texts

@@ -17,8 +17,7 @@ suite!(
 /// A trace of the first herd, with a call that timed out.
 fn a_trace(truth: &Truth) -> Result<TraceDetail> {
     let ranks = truth.summary.home.y1 / MILLI;
-    let timed_out =
-        |it: &TraceDetail| it.spans.iter().any(|label| label.outcome == "timed_out");
+    let timed_out = |it: &TraceDetail| it.spans.iter().any(|label| label.outcome == "timed_out");
     let mut traces = (0..ranks).filter_map(|rank| truth.trace_of_rank(rank));
     let found = traces.find(timed_out);
     found.ok_or_else(|| format!("none of {ranks} traces timed out").into())
@@ -105,7 +104,12 @@ fn a_hover_names_the_span(page: &mut Page) -> Result<()> {
              {}.every((it) => document.getElementById('tip').textContent.includes(it))",
             json!(facts)
         ))
-        .map_err(|error| format!("{error}; it says {:?}", page.text("#tip").unwrap_or_default()))?;
+        .map_err(|error| {
+            format!(
+                "{error}; it says {:?}",
+                page.text("#tip").unwrap_or_default()
+            )
+        })?;
         assert!(page.is_shown("#hovered")?);
     }
     // Beside the plot there is nothing to name.
@@ -126,9 +130,8 @@ fn a_click_picks_the_trace(page: &mut Page) -> Result<()> {
     page.wait_until_still()?;
 
     assert_eq!(page.text("#trace-id")?, detail.trace_id);
-    let list = page.value(
-        "[...document.querySelectorAll('#trace-spans > li')].map((it) => it.textContent)",
-    )?;
+    let list = page
+        .value("[...document.querySelectorAll('#trace-spans > li')].map((it) => it.textContent)")?;
     let list: Vec<String> = serde_json::from_value(list).map_err(|error| error.to_string())?;
     assert_eq!(list.len(), detail.spans.len());
     for (line, label) in list.iter().zip(&detail.spans) {
@@ -154,19 +157,30 @@ fn a_click_picks_the_trace(page: &mut Page) -> Result<()> {
 fn a_trace_is_let_go_and_shown(page: &mut Page) -> Result<()> {
     let truth = Truth::of_sample()?;
     let detail = a_trace(truth)?;
-    let link = format!("/#v=1&src=sample:incident&trace={}&pane=trace", detail.trace_id);
+    let link = format!(
+        "/#v=1&src=sample:incident&trace={}&pane=trace",
+        detail.trace_id
+    );
     page.show(&link)?;
     page.wait_for("!document.getElementById('trace-some').hidden")?;
     page.click("#trace-show")?;
-    let view = page.wait_for_view("the trace's part of the plot", |view| view.viewport.is_some())?;
+    let view = page.wait_for_view("the trace's part of the plot", |view| {
+        view.viewport.is_some()
+    })?;
     let shown = truth.viewport(&view);
     let rank = i64::from(detail.rank) * MILLI;
-    assert!(shown.t0 < detail.start && detail.end < shown.t1, "{shown:?}");
+    assert!(
+        shown.t0 < detail.start && detail.end < shown.t1,
+        "{shown:?}"
+    );
     assert!(shown.y0 <= rank && rank + MILLI <= shown.y1, "{shown:?}");
     assert!(shown.t1 - shown.t0 < 2 * (detail.end - detail.start));
 
     type Way = fn(&Page) -> Result<()>;
-    let ways: [Way; 2] = [|page| page.press("Escape"), |page| page.click("#trace-clear")];
+    let ways: [Way; 2] = [
+        |page| page.press("Escape"),
+        |page| page.click("#trace-clear"),
+    ];
     for let_go in ways {
         let_go(page)?;
         page.wait_for_view("no trace", |view| view.trace.is_none())?;
@@ -203,7 +217,10 @@ fn times_are_whole_nanoseconds(page: &mut Page) -> Result<()> {
         page.show(&format!("/#{}&src=sample:incident", view.to_hash()))?;
         // There through the engine and back in the footer, to the last digit.
         let range = format::time_range(viewport.t0, viewport.t1);
-        assert!(range.contains(&format::time_of_day(viewport.t0, 9)), "{range}");
+        assert!(
+            range.contains(&format::time_of_day(viewport.t0, 9)),
+            "{range}"
+        );
         assert_eq!(page.text("#foot-time")?, range);
         assert_eq!(page.view()?.viewport, Some(viewport));
         assert_eq!(
