@@ -8,10 +8,10 @@
 //! comes back, and the number of painted pictures (`data-frames`) changes when the last canvas call is done.
 
 use std::process::ExitCode;
-use std::time::Duration;
 
+use herdscope::view::{MILLI, View, Viewport};
 use herdscope_browser_tests::files::{self, Folder};
-use herdscope_browser_tests::{Browser, Page, Point, Result, Site};
+use herdscope_browser_tests::{Browser, Page, Point, Result, Site, Truth};
 use serde_json::{Value, json};
 
 const HELP: &str = "\
@@ -69,7 +69,7 @@ const MARKS: &str = "\
 
 /// Drags the plot with Shift, to and fro, one step an animation frame.
 const PAN: &str = "\
-    const [steps] = arguments, plot = document.querySelector('#plot'); \
+    const [steps, reach] = arguments, plot = document.querySelector('#plot'); \
     const box = document.querySelector('#plot-over').getBoundingClientRect(); \
     const middle = [box.x + box.width / 2, box.y + box.height / 2]; \
     const send = (type, x, y) => plot.dispatchEvent(new PointerEvent(type, { \
@@ -87,8 +87,8 @@ const PAN: &str = "\
           return setTimeout(() => done({ ...marks, beats, plot: [box.width, box.height] }), 500); \
         } \
         const angle = step / 40; \
-        send('pointermove', middle[0] + Math.sin(angle) * box.width * 0.3, \
-                            middle[1] + Math.sin(angle * 0.7) * box.height * 0.3); \
+        send('pointermove', middle[0] + Math.sin(angle) * box.width * reach, \
+                            middle[1] + Math.sin(angle * 0.7) * box.height * reach); \
         requestAnimationFrame(next); \
       }; \
       requestAnimationFrame(next); \
@@ -135,7 +135,7 @@ fn measure(rounds: usize, frames: usize) -> Result<()> {
 
     let (mut first, mut last, mut long) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..rounds {
-        let page = marked_page(&browser, &site)?;
+        let page = marked_page(&browser, &site, "/")?;
         page.run("marks.long.length = 0", Vec::new())?;
         page.drop_file(&herd, Point { x: 600.0, y: 600.0 })?;
         page.wait_for_file("herd.csv")?;
@@ -147,38 +147,27 @@ fn measure(rounds: usize, frames: usize) -> Result<()> {
     row("drop to the last painted spans", &last);
     row("tasks over 50 ms on the page's thread", &long);
 
-    let page = marked_page(&browser, &site)?;
-    // Everything cannot be moved, nine tenths of it can.
-    for (name, turns, by) in [
-        ("nine tenths of the time in view", 1, -60.0),
-        ("a tenth of the time in view", 8, -155.0),
+    // Everything cannot be moved, nearly everything can.
+    for (name, ranks, reach) in [
+        ("nearly all traces in view", [5, 95], 0.05),
+        ("a tenth of the traces in view", [45, 55], 0.3),
     ] {
-        zoom(&page, turns, by)?;
-        let marks = page.run(PAN, vec![json!(frames)])?;
+        let page = marked_page(&browser, &site, &address(ranks)?)?;
+        let in_view = page.text("#foot-spans")?;
+        let marks = page.run(PAN, vec![json!(frames), json!(reach)])?;
         let of = |key: &str| numbers(&marks[key]);
         let (asked, answered, painted) = (of("asked"), of("answered"), of("painted"));
         println!(
-            "\npan, {name}; the plot is {} x {} pixels; {}",
-            marks["plot"][0],
-            marks["plot"][1],
-            page.text("#foot-spans")?
+            "\npan, {name}; the plot is {} x {} pixels; {in_view}",
+            marks["plot"][0], marks["plot"][1],
         );
-        let n = asked.len().min(answered.len()).min(painted.len());
-        if (asked.len(), answered.len()) != (n, n) || painted.len() != n {
-            println!(
-                "  asked {}, answered {}, painted {}: the last ones are left out",
-                asked.len(),
-                answered.len(),
-                painted.len()
-            );
-        }
         row(
             "view request to the engine's answer",
             &between(&asked, &answered),
         );
         row(
             "view request to the finished canvas call",
-            &between(&asked, &painted),
+            &to_painted(&asked, &answered, &painted),
         );
         row("of it, painting on the page's thread", &of("painting"));
         let beats = of("beats");
@@ -191,8 +180,8 @@ fn measure(rounds: usize, frames: usize) -> Result<()> {
     Ok(())
 }
 
-/// The page with its sample drawn, in a new tab with the marks in place.
-fn marked_page<'a>(browser: &'a Browser, site: &'a Site) -> Result<Page<'a>> {
+/// The page with what an address names drawn, in a new tab with the marks in place.
+fn marked_page<'a>(browser: &'a Browser, site: &'a Site, path: &str) -> Result<Page<'a>> {
     browser.fresh_tab()?;
     let page = Page::new(browser, Some(site));
     page.resize(WINDOW.0, WINDOW.1, 1.0)?;
@@ -200,22 +189,24 @@ fn marked_page<'a>(browser: &'a Browser, site: &'a Site) -> Result<Page<'a>> {
         "Page.addScriptToEvaluateOnNewDocument",
         json!({ "source": MARKS }),
     )?;
-    page.show("/")?;
+    page.show(path)?;
     Ok(page)
 }
 
-/// Zooms where the sample's traces are densest.
-fn zoom(page: &Page, turns: u32, by: f64) -> Result<()> {
-    let at = page.plot()?.pixel(0.853, 0.5);
-    for _ in 0..turns {
-        page.wheel(at, 0.0, by, herdscope_browser_tests::Held::NOTHING)?;
-        page.wait_until_still()?;
-    }
-    // The pointer's tooltip costs nothing while the plot is dragged.
-    page.wait_at_most(
-        Duration::from_secs(10),
-        "document.getElementById('tip').hidden",
-    )
+/// The page's sample with so many per cent of its traces in view, from and to, and the time of those.
+fn address(ranks: [i64; 2]) -> Result<String> {
+    let truth = Truth::of_sample()?;
+    let all = truth.summary.home.y1;
+    let [y0, y1] = ranks.map(|percent| all / 100 * percent);
+    let start = |y: i64| truth.trace_of_rank(y / MILLI).map(|it| it.start);
+    let (Some(t0), Some(t1)) = (start(y0), start(y1)) else {
+        return Err("the sample has fewer traces than it says".into());
+    };
+    let view = View {
+        viewport: Some(Viewport { t0, t1, y0, y1 }),
+        ..View::default()
+    };
+    Ok(format!("/#{}&src=sample:incident", view.to_hash()))
 }
 
 fn numbers(value: &Value) -> Vec<f64> {
@@ -225,6 +216,15 @@ fn numbers(value: &Value) -> Vec<f64> {
 
 fn between(from: &[f64], to: &[f64]) -> Vec<f64> {
     from.iter().zip(to).map(|(from, to)| to - from).collect()
+}
+
+/// From request to paint. One request is under way at a time; what is painted is the last answer.
+fn to_painted(asked: &[f64], answered: &[f64], painted: &[f64]) -> Vec<f64> {
+    let of_paint = |&at: &f64| {
+        let nth = answered.partition_point(|&it| it <= at).checked_sub(1)?;
+        asked.get(nth).map(|from| at - from)
+    };
+    painted.iter().filter_map(of_paint).collect()
 }
 
 fn row(name: &str, values: &[f64]) {
