@@ -12,6 +12,7 @@ use std::hash::Hash;
 
 use rustc_hash::FxHashMap;
 
+use crate::order::{self, sorted};
 use crate::outcome::Outcome;
 use crate::rows::{Kind, NONE, UNKNOWN_DURATION};
 use crate::spans::{Parent, ServiceIdx, SpanIdx, SpanTable};
@@ -112,7 +113,7 @@ pub fn edges(table: &SpanTable) -> Vec<Edge> {
         }
     }
     let name = |service: ServiceIdx| table.service_name(service).to_owned();
-    let mut edges: Vec<Edge> = spans
+    let edges: Vec<Edge> = spans
         .into_iter()
         .map(|((from, to), (spans, via))| Edge {
             from: name(from),
@@ -125,13 +126,12 @@ pub fn edges(table: &SpanTable) -> Vec<Edge> {
             calls: calls(table, spans),
         })
         .collect();
-    edges.sort_by(|a, b| {
+    sorted(edges, &mut |a, b| {
         let key = |edge: &Edge| Reverse(edge.calls.len());
         key(a)
             .cmp(&key(b))
             .then_with(|| (&a.from, &a.to).cmp(&(&b.from, &b.to)))
-    });
-    edges
+    })
 }
 
 /// What the callee is called when nothing tells it.
@@ -381,15 +381,14 @@ fn most_common(counts: &BTreeMap<ServiceIdx, u32>) -> Option<ServiceIdx> {
     best.map(|(service, _)| service)
 }
 
-fn calls(table: &SpanTable, mut spans: Vec<SpanIdx>) -> Calls {
-    spans.sort_unstable_by(|&a, &b| {
-        let key = |span: SpanIdx| table.start[span.0 as usize];
-        key(a).cmp(&key(b)).then_with(|| {
+fn calls(table: &SpanTable, spans: Vec<SpanIdx>) -> Calls {
+    let spans = sorted(spans, &mut |&a, &b| {
+        let start = |span: SpanIdx| table.start[span.0 as usize];
+        start(a).cmp(&start(b)).then_with(|| {
             let ids = |span: SpanIdx| {
                 (
                     table.trace_id(table.rank[span.0 as usize]),
                     table.span_id(span),
-                    span,
                 )
             };
             ids(a).cmp(&ids(b))
@@ -397,8 +396,8 @@ fn calls(table: &SpanTable, mut spans: Vec<SpanIdx>) -> Calls {
     });
     let column = |span: &SpanIdx| span.0 as usize;
     let mut names: Vec<u32> = spans.iter().map(|it| table.instance[column(it)]).collect();
-    let key = |&name: &u32| (name == NONE, table.names.get(name));
-    names.sort_unstable_by(|a, b| key(a).cmp(&key(b)));
+    let key = |name: u32| (name == NONE, table.names.get(name));
+    order::sort(&mut names, &mut |a, b| key(a).cmp(&key(b)));
     names.dedup();
     let number: FxHashMap<u32, u32> = names
         .iter()
@@ -406,8 +405,8 @@ fn calls(table: &SpanTable, mut spans: Vec<SpanIdx>) -> Calls {
         .map(|(at, &name)| (name, at as u32))
         .collect();
     let end: Vec<i64> = spans.iter().map(|&it| table.end(it)).collect();
-    let mut by_end: Vec<u32> = (0..spans.len() as u32).collect();
-    by_end.sort_by_key(|&at| end[at as usize]);
+    let by_end =
+        order::sorted_indices(end.len(), &mut |a, b| end[a as usize].cmp(&end[b as usize]));
     let outcome = |span: &SpanIdx| match table.outcome[column(span)] {
         Outcome::Rejected => CallOutcome::Unknown,
         _ if table.duration[column(span)] == UNKNOWN_DURATION => CallOutcome::Unknown,

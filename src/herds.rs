@@ -9,6 +9,7 @@ use halfopen::{State, Transition};
 use serde::{Deserialize, Serialize};
 
 use crate::calls::{CallOutcome, Calls};
+use crate::order::sorted;
 use crate::replay::Replay;
 use crate::rows::Kind;
 use crate::spans::{Parent, SpanIdx, SpanTable};
@@ -78,13 +79,14 @@ pub fn attempts(table: &SpanTable, calls: &Calls, replay: &Replay) -> Vec<Attemp
     for (breaker, it) in replay.breakers.iter().enumerate() {
         phases.extend(phases_of(breaker, &it.transitions));
     }
-    phases.sort_by_key(|phase| (phase.verdict, phase.breaker));
-    let mut attempts: Vec<Attempt> = chains(phases)
-        .iter()
-        .map(|chain| attempt(table, calls, replay, chain))
-        .collect();
-    attempts.sort_by_key(|attempt| attempt.half_open_ns);
-    attempts
+    let key = |phase: &Phase| (phase.verdict, phase.breaker);
+    let phases = sorted(phases, &mut |a, b| key(a).cmp(&key(b)));
+    let attempts = chains(phases)
+        .into_iter()
+        .map(|chain| attempt(table, calls, replay, &chain));
+    sorted(attempts.collect(), &mut |a, b| {
+        a.half_open_ns.cmp(&b.half_open_ns)
+    })
 }
 
 /// One probe phase of one breaker, and what came after.

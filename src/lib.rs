@@ -13,6 +13,7 @@ pub mod herds;
 pub mod ingest;
 pub mod issues;
 pub mod messages;
+pub mod order;
 pub mod outcome;
 pub mod plot;
 pub mod replay;

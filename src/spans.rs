@@ -10,6 +10,7 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 use crate::issues::{Code, Issues};
+use crate::order;
 use crate::outcome::Outcome;
 use crate::rows::{Kind, NONE, SpanRows, UNKNOWN_DURATION};
 use crate::strings::Strings;
@@ -222,26 +223,27 @@ impl SpanTable {
 
     /// Resolves parents within each trace, and breaks cycles.
     fn link(&mut self, rows: &SpanRows, order: &[u32], issues: &mut Issues) {
-        let mut by_id: Vec<(u32, bool, u32)> = Vec::new();
+        let mut by_id: Vec<u32> = Vec::new();
         let mut parent = vec![NONE; self.len()];
         for rank in 0..self.n_traces() {
             let spans = self.trace(Rank(rank));
             by_id.clear();
-            by_id.extend(spans.clone().map(|at| {
-                let client = self.kind[at] == Kind::Client;
-                (self.span_id[at], client, at as u32)
-            }));
+            by_id.extend(spans.clone().map(|at| at as u32));
             // Of spans that share an id (a client and a server may), children hang under the
             // server's; of several, under the first to start.
-            by_id.sort_unstable();
+            let key = |at: u32| {
+                let at = at as usize;
+                (self.span_id[at], self.kind[at] == Kind::Client)
+            };
+            order::sort(&mut by_id, &mut |a, b| key(a).cmp(&key(b)));
             for at in spans {
                 let id = rows.parent[order[at] as usize];
                 if id == NONE || id == self.span_id[at] {
                     continue;
                 }
-                let found = by_id.partition_point(|&(it, ..)| it < id);
+                let found = by_id.partition_point(|&it| self.span_id[it as usize] < id);
                 match by_id.get(found) {
-                    Some(&(it, _, of)) if it == id => parent[at] = of,
+                    Some(&it) if self.span_id[it as usize] == id => parent[at] = it,
                     _ => {
                         parent[at] = MISSING;
                         issues.note(Code::ParentMissing, Some(self.row[at].into()), None, None);
@@ -297,7 +299,7 @@ fn rank_traces(rows: &SpanRows) -> Vec<u32> {
         (start, rows.trace_ids.get(trace))
     };
     let mut traces: Vec<u32> = (0..n as u32).filter(|&it| seen[it as usize]).collect();
-    traces.sort_unstable_by(|&a, &b| key(a).cmp(&key(b)));
+    order::sort(&mut traces, &mut |a, b| key(a).cmp(&key(b)));
     let mut ranks = vec![NONE; n];
     for (rank, &trace) in traces.iter().enumerate() {
         ranks[trace as usize] = rank as u32;
@@ -310,7 +312,7 @@ fn span_order(rows: &SpanRows, ranks: &[u32], issues: &mut Issues) -> Vec<u32> {
     let rank = |at: u32| ranks[rows.trace[at as usize] as usize];
     let mut order: Vec<u32> = (0..rows.len() as u32).collect();
     // The texts settle what times leave open, so that the order of rows decides nothing.
-    order.sort_unstable_by(|&a, &b| {
+    order::sort(&mut order, &mut |a, b| {
         let (i, j) = (a as usize, b as usize);
         let times = |at: usize| (rows.start[at], Reverse(rows.duration[at]));
         (rank(a), times(i)).cmp(&(rank(b), times(j))).then_with(|| {
@@ -377,7 +379,9 @@ fn service_numbers(rows: &SpanRows) -> ServiceNumbers {
     let mut names: Vec<u32> = (0..seen.len() as u32)
         .filter(|&it| seen[it as usize])
         .collect();
-    names.sort_unstable_by_key(|&name| rows.names.get(name));
+    order::sort(&mut names, &mut |a, b| {
+        rows.names.get(a).cmp(rows.names.get(b))
+    });
     names.truncate(MOST_SERVICES);
     let mut number = vec![names.len().saturating_sub(1) as u16; rows.names.len()];
     for (at, &name) in names.iter().enumerate() {

@@ -655,5 +655,5 @@ pub(crate) fn normal(header: &str) -> String {
         header = name;
     }
     let kept = header.chars().filter(|c| c.is_alphanumeric());
-    kept.flat_map(char::to_lowercase).collect()
+    kept.map(|c| c.to_ascii_lowercase()).collect()
 }

@@ -6,6 +6,7 @@
 
 use super::exporters::{COMMON, EXPORTERS, Exporter, FIELDS, Field, GENERIC, UNITS, normal};
 use super::time::{Told, Unit, parse_duration, parse_time};
+use crate::order::sorted;
 
 /// No column.
 pub(super) const ABSENT: u32 = u32::MAX;
@@ -75,7 +76,7 @@ impl Plan {
 pub(super) fn recognise(headers: &[String], normals: &[String]) -> &'static Exporter {
     let has = |name: &&&str| normals.iter().any(|it| it == **name);
     let spelled = |name: &&&str| {
-        let (lower, upper) = (name.to_lowercase(), name.to_uppercase());
+        let (lower, upper) = (name.to_ascii_lowercase(), name.to_ascii_uppercase());
         let same = |it: &String| it == **name || *it == lower || *it == upper;
         headers.iter().any(same)
     };
@@ -215,8 +216,8 @@ impl Plan {
                 None
             };
             of_start.unwrap_or_else(|| {
-                let mut all: Vec<u128> = numbers(duration).filter_map(whole).collect();
-                all.sort_unstable();
+                let all: Vec<u128> = numbers(duration).filter_map(whole).collect();
+                let all = sorted(all, &mut Ord::cmp);
                 // Most spans last between a tenth of a millisecond and ten seconds.
                 match all.get(all.len() / 2) {
                     Some(1_000_000..) => Unit::Ns,

@@ -12,6 +12,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::format;
 use crate::messages::{Band, BandState, Lane, Rgb, Scene, Style};
+use crate::order::sorted;
 use crate::plot::scale::Scale;
 use crate::view::{MILLI, Viewport};
 
@@ -307,8 +308,8 @@ fn draw_lane<DB: DrawingBackend>(
     let on = Scale::new(viewport, [plot.width, 1]);
     let x = |time: i64| plot.x + on.x(time).round().clamp(0.0, f64::from(plot.width)) as i32;
     // Short states are painted last and at least two pixels wide: a probe phase must be seen.
-    let mut bands: Vec<&Band> = lane.bands.iter().collect();
-    bands.sort_by_key(|band| std::cmp::Reverse(band.to - band.from));
+    let length = |band: &Band| band.to - band.from;
+    let bands = sorted(lane.bands.clone(), &mut |a, b| length(b).cmp(&length(a)));
     for band in bands {
         let (from, to) = (x(band.from), x(band.to));
         let narrowest = pen.px(2.0).max(1);

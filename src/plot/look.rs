@@ -5,6 +5,7 @@
 //! spans that have its colour. Pinned by `tests/it/plot.rs`.
 
 use crate::messages::{LegendEntry, Rgb, Style, Swatch};
+use crate::order::sorted_indices;
 use crate::outcome::Outcome;
 use crate::spans::{ServiceIdx, SpanTable};
 use crate::view::ColorBy;
@@ -117,8 +118,9 @@ pub fn opaque_from(table: &SpanTable) -> Vec<u64> {
 pub fn legend(table: &SpanTable, color_by: ColorBy) -> Vec<LegendEntry> {
     let numbers = series_numbers(table, color_by);
     let swatch = |service: ServiceIdx| Swatch::Series(numbers[service.0 as usize]);
-    let mut services: Vec<(ServiceIdx, &str)> = table.services().collect();
-    services.sort_by_key(|&(service, _)| table.tier(service));
+    let services: Vec<(ServiceIdx, &str)> = by_tier(table)
+        .map(|service| (service, table.service_name(service)))
+        .collect();
     let mut entries = match color_by {
         ColorBy::Tier => services
             .chunk_by(|(a, _), (b, _)| table.tier(*a) == table.tier(*b))
@@ -184,12 +186,18 @@ fn tier_label(depth: u8, names: &[&str]) -> String {
     }
 }
 
+/// The services by tier, of one tier by name.
+fn by_tier(table: &SpanTable) -> impl Iterator<Item = ServiceIdx> {
+    let tier = |service: u32| table.tier(ServiceIdx(service as u16));
+    let n_services = table.services().count();
+    let order = sorted_indices(n_services, &mut |a, b| tier(a).cmp(&tier(b)));
+    order.into_iter().map(|service| ServiceIdx(service as u16))
+}
+
 /// The number of the series that each service is painted with.
 fn series_numbers(table: &SpanTable, color_by: ColorBy) -> Vec<u8> {
-    let mut services: Vec<ServiceIdx> = table.services().map(|(service, _)| service).collect();
-    services.sort_by_key(|&service| (table.tier(service), service));
-    let mut numbers = vec![0; services.len()];
-    for (place, service) in services.into_iter().enumerate() {
+    let mut numbers = vec![0; table.services().count()];
+    for (place, service) in by_tier(table).enumerate() {
         let series = match color_by {
             ColorBy::Tier => table.tier(service) as usize,
             ColorBy::Service => place,
