@@ -61,6 +61,9 @@ assert_eq!((last.at, last.to, last.cause), (35 * S, State::Closed, Cause::RampDo
 * [`Machine`]: the breaker. [`acquire`](Machine::acquire),
   [`settle`](Machine::settle), [`cancel`](Machine::cancel).
 * [`Machine::drain_transitions`] and [`Machine::snapshot`]: what happened.
+* [`companions`]: timeouts, retries and their budgets, bulkhead, limits, load
+  shedding, throttling, outlier ejection, rate limits, each a machine of its
+  own; a [`Stack`](companions::Stack) puts several around a breaker.
 
 # What holds
 

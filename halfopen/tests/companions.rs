@@ -457,11 +457,15 @@ fn finagle_without_a_share_is_a_rate() {
     })
     .unwrap();
     assert!(!tenfold.allows(0, Failure::Timeout));
-    let first = tenfold.begin(0);
-    assert_eq!(drain(&mut tenfold, 0, Failure::Timeout).len(), 10);
+    let _ = tenfold.begin(0);
     // A request that was not made is no deposit.
-    tenfold.cancel(S, first);
-    assert!(!tenfold.allows(S, Failure::Timeout));
+    let unmade = tenfold.begin(0);
+    tenfold.cancel(0, unmade);
+    let mut taken = drain(&mut tenfold, 0, Failure::Timeout);
+    assert_eq!(taken.len(), 10);
+    // A retry that was not made is no withdrawal.
+    tenfold.cancel(0, taken.remove(0));
+    assert_eq!(drain(&mut tenfold, 0, Failure::Timeout).len(), 1);
 }
 
 #[test]
@@ -1451,6 +1455,22 @@ fn a_call_that_nobody_waits_for_is_not_made() {
         it.acquire(1_000, &late).unwrap_err(),
         StackRejected::Deadline
     );
+}
+
+#[test]
+fn instances_have_waits_of_their_own() {
+    let wait = |name| {
+        let settings = StackSettings {
+            breaker: "window=2 min=1 jitter=full".parse().unwrap(),
+            retry: Some(RetrySettings::default()),
+            ..StackSettings::default()
+        };
+        let mut it = Stack::for_instance(settings, name).unwrap();
+        (fail(&mut it, 0), it.breaker().retry_at())
+    };
+    let (a, b) = (wait("shop-web-1"), wait("shop-web-2"));
+    assert!(a.0 != b.0 && a.1 != b.1);
+    assert_eq!(a, wait("shop-web-1"));
 }
 
 // Settings.

@@ -201,6 +201,11 @@ mod tests {
     }
 
     #[test]
+    fn a_slot_is_as_small_as_it_says() {
+        assert_eq!(size_of::<Slot>(), 32);
+    }
+
+    #[test]
     fn old_names_find_nothing() {
         let mut lanes = Lanes::<2>::new(1);
         let old = lanes.push(0, 1).unwrap();

@@ -17,7 +17,7 @@
 //! are ejected never exceeds `max_ejected` (but for `always_eject_one`);
 //! intervals end at their due time, even when noticed late. Cost: a result is
 //! O(1); the end of an interval is one pass over the hosts, and any number of
-//! intervals that were slept through is one more. 64 bytes a host. The rates
+//! intervals that were slept through is one more. 56 bytes a host. The rates
 //! are compared in integers: `(sum - n*x)^2 > factor^2 * (n * sum of squares -
 //! sum^2)`, with success rates in parts per million, rounded down.
 //!
@@ -479,4 +479,14 @@ fn spread(settings: &OutlierSettings, nth: u64) -> u64 {
         jitter: Jitter::Full,
     };
     full.spread(settings.jitter, nth)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_as_small_as_it_says() {
+        assert_eq!(size_of::<Host>(), 56);
+    }
 }

@@ -218,14 +218,19 @@ impl Stack {
         })
     }
 
-    /// The same with the name of an instance hashed into the seeds of breaker
-    /// and retry; see [`Config::for_instance`]. For a stack that has not been
-    /// used: the breaker is made anew.
-    #[must_use]
-    pub fn for_instance(mut self, name: &str) -> Stack {
-        self.breaker = Machine::for_instance(self.breaker.config().clone(), name);
-        self.retry = self.retry.map(|it| it.for_instance(name));
-        self
+    /// A stack with the name of an instance hashed into the seeds of breaker
+    /// and retry; see [`Config::for_instance`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Stack::new`].
+    pub fn for_instance(mut settings: StackSettings, name: &str) -> Result<Stack, ConfigError> {
+        settings.breaker = settings.breaker.for_instance(name);
+        let stack = Stack::new(settings)?;
+        Ok(Stack {
+            retry: stack.retry.map(|it| it.for_instance(name)),
+            ..stack
+        })
     }
 
     /// Asks to make an attempt: the first, or one that [`Stack::settle`] has

@@ -231,7 +231,7 @@ impl Deadline {
     /// No deadline.
     pub const NEVER: Deadline = Deadline(i64::MAX);
 
-    /// A deadline on this process's clock.
+    /// A deadline on this process's clock. The largest time is never.
     pub const fn at(at: i64) -> Deadline {
         Deadline(at)
     }
