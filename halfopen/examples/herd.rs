@@ -101,7 +101,7 @@ fn the_herd() -> Result<(), Error> {
     ];
 
     let stop = AtomicBool::new(false);
-    let titles = herds.each_ref().map(|it| format!("{:^29}", it.title));
+    let titles = herds.each_ref().map(|it| format!("{:^26}", it.title));
     println!("        {}", titles.join(" | "));
     thread::scope(|scope| {
         let begin = Instant::now();
@@ -173,7 +173,7 @@ impl Herd {
         })
     }
 
-    /// What happened since the last time, in 29 characters.
+    /// What happened since the last time, in 26 characters.
     fn second(&mut self, deployed: bool) -> String {
         for (client, found_back) in self.clients.iter().zip(&mut self.found_back) {
             let mut stack = lock(&client.stack);
@@ -229,7 +229,7 @@ impl Client {
             let mut call = Call::new(Request::Idempotent, Deadline::NEVER);
             let tally = &self.tally;
             match attempt(&self.stack, addr, &mut call) {
-                Ok((Ended::Success, _)) => &tally.ok,
+                Ok(Retried::Done) => &tally.ok,
                 Ok(_) => &tally.failed,
                 Err(_) => &tally.rejected,
             }
@@ -504,8 +504,8 @@ impl Shop {
             let attempt = attempt(&self.stack, addr, &mut call);
             lock(&self.figures).sent += u32::from(attempt.is_ok());
             match attempt {
-                Ok((Ended::Success, _)) => return Some(Source::Live),
-                Ok((_, Retried::At(at))) => {
+                Ok(Retried::Done) => return Some(Source::Live),
+                Ok(Retried::At(at)) => {
                     let wait = at.saturating_sub(now()).max(0);
                     thread::sleep(Duration::from_nanos(wait as u64));
                 }
@@ -560,12 +560,12 @@ enum Source {
 
 // One attempt through a stack.
 
-/// How it ended, and whether there is to be another.
+/// What follows it; nothing when it went well.
 fn attempt(
     stack: &Mutex<Stack>,
     addr: SocketAddr,
     call: &mut Call,
-) -> Result<(Ended, Retried), StackRejected> {
+) -> Result<Retried, StackRejected> {
     let mut permit = lock(stack).acquire(now(), call)?;
     let ended = match exchange(addr, &mut permit) {
         Ok(()) => Ended::Success,
@@ -574,13 +574,7 @@ fn attempt(
         }
         Err(_) => Ended::Failed(Failure::Transient),
     };
-    let next = lock(stack).settle(now(), permit, call, ended);
-    // An answer that came too late is a failure.
-    let ended = match next {
-        Retried::Done => ended,
-        _ => Ended::Failed(Failure::Timeout),
-    };
-    Ok((ended, next))
+    Ok(lock(stack).settle(now(), permit, call, ended))
 }
 
 /// Sends a byte, receives a byte, each phase as long as its timer says.
