@@ -5,6 +5,8 @@
 //! end. A frame costs what its picture costs; a replay is done again only when edge or settings
 //! change. Pinned by `tests/it/engine.rs`.
 
+use std::ops::Range;
+
 use halfopen::Config;
 
 use crate::calls::Edge;
@@ -233,6 +235,11 @@ impl Engine {
     pub fn trace(&self, id: &str) -> Option<TraceDetail> {
         let rank = self.dataset().table.find_trace(id)?;
         Some(self.detail(rank))
+    }
+
+    /// The ranks of the traces that began from `from` to `to`, exclusive.
+    pub fn ranks(&self, from: i64, to: i64) -> Range<u32> {
+        self.dataset().table.began_between(from, to)
     }
 
     /// What is drawn: what is being read, once there is something of it, else what is loaded.

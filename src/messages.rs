@@ -27,6 +27,8 @@ pub enum Request {
     Pick(PointRequest),
     /// The trace of this id. Answered by [`Reply::Trace`].
     Trace(String),
+    /// Which traces began from the one time to the other, exclusive? Answered by [`Reply::Ranks`].
+    Ranks([i64; 2]),
 }
 
 /// Where bytes come from.
@@ -71,6 +73,8 @@ pub enum Reply {
     Hover(Option<SpanLabel>),
     /// A trace, if there is one.
     Trace(Option<Box<TraceDetail>>),
+    /// The rank of the first of the traces, and the one after the last.
+    Ranks([u32; 2]),
 }
 
 /// How far a reading is.

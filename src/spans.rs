@@ -71,6 +71,8 @@ pub struct SpanTable {
     trace_start: Vec<u32>,
     /// The id of each trace, in `trace_ids`.
     trace_id: Vec<u32>,
+    /// When each trace began, for the order: its first client span, or its first span. Ascending.
+    trace_began: Vec<i64>,
     /// The name of each service, in `names`.
     service_name: Vec<u32>,
     /// The depth of each service in the call chain: 0 for the outermost caller.
@@ -87,10 +89,11 @@ impl SpanTable {
     /// Orders, deduplicates and links the rows. What is wrong with their structure goes to
     /// `issues`: `duplicate_row`, `parent_missing`, `parent_cycle`, `all_failed`.
     pub fn build(rows: &SpanRows, issues: &mut Issues) -> SpanTable {
-        let ranks = rank_traces(rows);
+        let (ranks, began) = rank_traces(rows);
         let order = span_order(rows, &ranks, issues);
         let services = service_numbers(rows);
         let mut table = gather(rows, &ranks, &order, &services);
+        table.trace_began = began;
         table.link(rows, &order, issues);
         table.tier = crate::tiers::tiers(&table);
         table.note_all_failed(issues);
@@ -119,6 +122,12 @@ impl SpanTable {
             (Some(&from), Some(&to)) => from as usize..to as usize,
             _ => 0..0,
         }
+    }
+
+    /// The ranks of the traces that began from `from` to `to`, exclusive. O(log traces).
+    pub fn began_between(&self, from: i64, to: i64) -> Range<u32> {
+        let before = |time: i64| self.trace_began.partition_point(|&began| began < time) as u32;
+        before(from)..before(to.max(from))
     }
 
     /// The spans of the traces from `ranks.start` to `ranks.end`, exclusive, cut to what exists.
@@ -276,8 +285,8 @@ pub fn end_of(start: i64, duration: u64) -> i64 {
     }
 }
 
-/// The rank of each trace, by its index in `rows.trace_ids`.
-fn rank_traces(rows: &SpanRows) -> Vec<u32> {
+/// The rank of each trace, by its index in `rows.trace_ids`, and when each began, by rank.
+fn rank_traces(rows: &SpanRows) -> (Vec<u32>, Vec<i64>) {
     let n = rows.trace_ids.len();
     let (mut first, mut first_client) = (vec![i64::MAX; n], vec![i64::MAX; n]);
     let mut seen = vec![false; n];
@@ -304,7 +313,10 @@ fn rank_traces(rows: &SpanRows) -> Vec<u32> {
     for (rank, &trace) in traces.iter().enumerate() {
         ranks[trace as usize] = rank as u32;
     }
-    ranks
+    (
+        ranks,
+        traces.into_iter().map(|trace| key(trace).0).collect(),
+    )
 }
 
 /// The rows in the table's order, without those that say the same as another.
@@ -423,6 +435,7 @@ fn gather(rows: &SpanRows, ranks: &[u32], order: &[u32], services: &ServiceNumbe
         row: take(&rows.row, order),
         trace_start,
         trace_id,
+        trace_began: Vec::new(),
         service_name: services.names.clone(),
         tier: Vec::new(),
         trace_ids: rows.trace_ids.clone(),

@@ -103,6 +103,16 @@ pub fn with_time(view: Viewport, t0: i64, t1: i64, limits: Viewport) -> Viewport
     clamp(Viewport { t0, t1, ..view }, limits)
 }
 
+/// A time and the ranks of the traces that began in it, with room above and below as a share of their
+/// number.
+pub fn around(t0: i64, t1: i64, ranks: [u32; 2], room: f64, limits: Viewport) -> Viewport {
+    let (first, end) = (i64::from(ranks[0]), i64::from(ranks[1]));
+    let (y0, y1) = (first * MILLI, end.max(first + 1) * MILLI);
+    let room = part(y1 - y0, room);
+    let (y0, y1) = ((y0 - room).max(limits.y0), (y1 + room).min(limits.y1));
+    clamp(Viewport { t0, t1, y0, y1 }, limits)
+}
+
 /// Moved into the limits, and cut to them where it is larger.
 pub fn clamp(view: Viewport, limits: Viewport) -> Viewport {
     let (t0, t1) = into((view.t0, view.t1), (limits.t0, limits.t1));
@@ -237,6 +247,21 @@ mod tests {
         }
         let thin = select(view, [0.5, 0.5], [0.5, 0.5], everything());
         assert_eq!((thin.t1 - thin.t0, thin.y1 - thin.y0), (SHORTEST, THINNEST));
+    }
+
+    #[test]
+    fn ranks_get_room_within_the_limits() {
+        let (t0, t1) = (T + 100_000_000, T + 200_000_000);
+        let cases = [
+            ([100, 200], (95_000, 205_000)),
+            ([0, 100], (0, 105_000)),
+            ([450, 500], (447_500, 500_000)),
+            ([20, 20], (19_950, 21_050)),
+        ];
+        for (ranks, y) in cases {
+            let there = around(t0, t1, ranks, 0.05, everything());
+            assert_eq!(there, viewport((100_000_000, 200_000_000), y), "{ranks:?}");
+        }
     }
 
     #[test]

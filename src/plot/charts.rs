@@ -41,6 +41,8 @@ const RIGHT: f64 = 12.0;
 const TOP: f64 = 8.0;
 const BOTTOM: f64 = 26.0;
 const TEXT: f64 = 11.0;
+/// Half the width of a digit of that size, amply.
+const HALF_DIGIT: f64 = 3.6;
 
 /// The plot area of a card of that many device pixels.
 pub fn plot_area(card: [u32; 2], scale: f64) -> PlotArea {
@@ -77,12 +79,11 @@ pub fn draw_plot_axes<DB: DrawingBackend>(
         let x = left + on.x(time).round() as i32;
         pen.line([x, top], [x, bottom], style.grid)?;
         let label = format::time_of_day(time, ticks.decimals);
-        pen.text(
-            &label,
-            [x, bottom + pen.px(7.0)],
-            (HPos::Center, VPos::Top),
-            style.ink_3,
-        )?;
+        // A label at the edge moves in rather than being cut off.
+        let half = pen.px(label.len() as f64 * HALF_DIGIT);
+        let middle = x.min(pen.size()[0] as i32 - half);
+        let at = [middle, bottom + pen.px(7.0)];
+        pen.text(&label, at, (HPos::Center, VPos::Top), style.ink_3)?;
     }
     for rank in rank_ticks(scene.viewport, f64::from(plot.height) / scale) {
         let y = top + on.y(rank).round() as i32;

@@ -306,12 +306,8 @@ impl App {
                     plot::hovered(self, label);
                 }
             }
-            Reply::Trace(detail) => {
-                let detail = detail.map(|it| *it);
-                if !seek::sought(self, id, detail.as_ref()) {
-                    trace::arrived(self, id, detail);
-                }
-            }
+            Reply::Trace(detail) => trace::arrived(self, id, detail.map(|it| *it)),
+            Reply::Ranks(ranks) => seek::arrived(self, id, ranks),
         }
     }
 

@@ -86,6 +86,10 @@ impl Thread {
                 let detail = self.engine.borrow().trace(&trace);
                 self.reply(id, &Reply::Trace(detail.map(Box::new)));
             }
+            Request::Ranks([from, to]) => {
+                let ranks = self.engine.borrow().ranks(from, to);
+                self.reply(id, &Reply::Ranks([ranks.start, ranks.end]));
+            }
         }
     }
 

@@ -157,6 +157,22 @@ fn a_proxy_cut_off_in_some_traces_keeps_its_tier() {
 }
 
 #[test]
+fn a_time_has_the_traces_that_began_in_it() {
+    let table = table(
+        "a 1 - web server 0+90
+         a 2 1 web client 10+9
+         b 1 - web client 20+9
+         c 1 - web client 30+9",
+    );
+    let ms = |from: i64, to: i64| table.began_between(from * 1_000_000, to * 1_000_000);
+    assert_eq!(
+        (ms(0, 99), ms(10, 30), ms(11, 30), ms(31, 99)),
+        (0..3, 0..2, 1..2, 3..3)
+    );
+    assert_eq!(ms(30, 10), 2..2);
+}
+
+#[test]
 fn late_work_is_outside_of_what_was_awaited() {
     let table = table(
         "a 1 - web client 0+20
