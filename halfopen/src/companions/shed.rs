@@ -270,7 +270,7 @@ impl Shedder {
         let end = self.interval_end;
         if end.is_none_or(|end| now > end && !self.fresh) {
             self.interval_end = Some(now.saturating_add_unsigned(self.interval));
-            self.overloaded = end.is_some() && self.shortest > self.target;
+            self.overloaded = self.shortest > self.target;
             self.fresh = true;
         }
         if core::mem::take(&mut self.fresh) {

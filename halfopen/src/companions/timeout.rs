@@ -96,7 +96,6 @@ impl Timeout {
             read: self.read,
             deadline,
             phase: TimedOut::Connect,
-            over: None,
         }
     }
 }
@@ -144,8 +143,6 @@ pub struct Timer {
     deadline: Deadline,
     /// What the current phase times out as.
     phase: TimedOut,
-    /// The first limit that was reached.
-    over: Option<TimedOut>,
 }
 
 impl Timer {
@@ -185,15 +182,14 @@ impl Timer {
     /// A limit has been reached. Where both have, the earlier is named; of two
     /// at the same time, the callee's own.
     pub fn check(&mut self, now: i64) -> Result<(), TimedOut> {
+        // A limit that is reached stays so: time does not go back, and nothing
+        // moves a limit after it.
         let now = self.now.see(now);
-        if self.over.is_none() {
-            let limit = self.phase_due.min(self.deadline.0);
-            if limit != i64::MAX && now >= limit {
-                let own = self.phase_due <= self.deadline.0;
-                self.over = Some(if own { self.phase } else { TimedOut::Deadline });
-            }
+        match self.limit() {
+            Some(limit) if now >= limit && self.phase_due <= self.deadline.0 => Err(self.phase),
+            Some(limit) if now >= limit => Err(TimedOut::Deadline),
+            _ => Ok(()),
         }
-        self.over.map_or(Ok(()), Err)
     }
 
     /// The call has ended: how long it took, in nanoseconds.
