@@ -75,6 +75,7 @@ fn fields_and_sliders_change_the_replay(page: &mut Page) -> Result<()> {
     open_pane(page)?;
     let mut before = page.picture()?;
     for (field, value, setting, changes_states) in [
+        ("[data-slider=probes]", "3", "probes=3", true),
         ("#setting-open", "2m", "open=120s", true),
         ("#setting-window", "10s/1s", "window=10s/1s", true),
         (
@@ -85,7 +86,6 @@ fn fields_and_sliders_change_the_replay(page: &mut Page) -> Result<()> {
         ),
         ("#setting-ramp", "30s", "ramp=30s", true),
         ("[data-slider=fail]", "80", "fail=80%", true),
-        ("[data-slider=probes]", "3", "probes=3", true),
     ] {
         page.set(field, value)?;
         page.wait_for_view(setting, |view| has_setting(view, setting))?;
