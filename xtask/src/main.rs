@@ -2,13 +2,14 @@
 
 use std::process::ExitCode;
 
-use xtask::{Result, checks, files::Server, page, tools::Toolbox};
+use xtask::{Result, bench, checks, files::Server, page, tools::Toolbox};
 
 const HELP: &str = "\
 Usage: cargo xtask COMMAND
 
   serve [--port N]       install what is missing, build the page, serve it on 127.0.0.1 (from port 8080 on)
   test [--only A,B ...]  install what is missing, run every check (or the named ones)
+  bench [NAME ...]       print the figures of every benchmark (or the named ones)
   dist                   build the page for release into pkg/
 
 Tools are kept in $HERDSCOPE_TOOLS, or else in ~/.cache/herdscope/tools, for all clones.
@@ -21,9 +22,11 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["serve", rest @ ..] => serve(rest),
         ["test", rest @ ..] => checks::test(rest),
+        ["bench", rest @ ..] => bench::bench(rest),
         ["dist"] => dist(),
         ["help" | "--help" | "-h"] => {
             print!("{HELP}\nChecks for --only:\n{}", checks::list());
+            print!("\nBenchmarks:\n{}", bench::list());
             Ok(())
         }
         [] => Err(format!("no command given\n\n{HELP}")),

@@ -1,0 +1,50 @@
+//! The benchmarks: they print figures and never fail on one, since machines differ and are noisy.
+
+use crate::run::{cargo, run, say};
+use crate::tools::{self, Toolbox};
+use crate::{Result, page};
+
+/// One benchmark: how `cargo xtask bench` calls it, what it is for, and what it does.
+struct Benchmark {
+    name: &'static str,
+    about: &'static str,
+    run: fn() -> Result<()>,
+}
+
+const BENCHMARKS: &[Benchmark] = &[Benchmark {
+    name: "page",
+    about: "from a drop to the first spans, and the pace of panning, in headless Chromium",
+    run: bench_page,
+}];
+
+/// The benchmarks by name, a line each.
+pub fn list() -> String {
+    let line = |it: &Benchmark| format!("  {:<12} {}\n", it.name, it.about);
+    BENCHMARKS.iter().map(line).collect()
+}
+
+/// `cargo xtask bench` with these arguments: all, or the named ones.
+pub fn bench(names: &[&str]) -> Result<()> {
+    for name in names {
+        if !BENCHMARKS.iter().any(|it| it.name == *name) {
+            return Err(format!(
+                "there is no benchmark `{name}`; there are\n{}",
+                list()
+            ));
+        }
+    }
+    for benchmark in BENCHMARKS {
+        if names.is_empty() || names.contains(&benchmark.name) {
+            say(format!("{}: {}", benchmark.name, benchmark.about));
+            (benchmark.run)()?;
+        }
+    }
+    Ok(())
+}
+
+fn bench_page() -> Result<()> {
+    tools::ensure_browser()?;
+    page::build(&Toolbox::for_page()?)?;
+    let package = ["--package", "herdscope-browser-tests", "--bin", "pace"];
+    run(cargo().args(["run", "--quiet"]).args(package))
+}
