@@ -15,6 +15,7 @@ pub mod issues;
 pub mod messages;
 pub mod order;
 pub mod outcome;
+pub mod packed;
 pub mod plot;
 pub mod replay;
 pub mod rows;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::herds::Attempt;
 use crate::issues::Issues;
+use crate::packed;
 use crate::view::{ColorBy, Source, Viewport};
 
 /// From the page to the engine.
@@ -283,14 +284,27 @@ pub struct ReplayScene {
     pub withheld: u64,
     /// Transitions, in the whole file.
     pub transitions: u64,
-    /// Share of failures in each window, in millionths, over time: at most two points a pixel
-    /// column, highest and last. `None` where no window is full enough.
-    pub failure_rate: Vec<(i64, Option<u32>)>,
+    /// The share of failures over time.
+    pub failure_rate: RateLine,
     /// The threshold in millionths; `None` when the settings do not trip on it.
     pub threshold: Option<u32>,
     /// The attempts in the whole file.
     pub attempts: Vec<Attempt>,
 }
+
+/// The highest failure rate of all windows over time, as steps: each rate holds until the next.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RateLine {
+    /// When, nanoseconds since 1970; at most two points a pixel column, its peak and its last.
+    #[serde(with = "packed")]
+    pub at: Vec<i64>,
+    /// Millionths; [`NO_RATE`] where no window is full enough to be judged.
+    #[serde(with = "packed")]
+    pub rate: Vec<u32>,
+}
+
+/// See [`RateLine::rate`].
+pub const NO_RATE: u32 = u32::MAX;
 
 /// One breaker over time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -333,14 +347,19 @@ pub struct RatesScene {
     /// Width of a bin in nanoseconds.
     pub step: i64,
     /// Calls that started in each bin.
+    #[serde(with = "packed")]
     pub sent: Vec<u32>,
     /// Calls that timed out in each bin, by their end.
+    #[serde(with = "packed")]
     pub timed_out: Vec<u32>,
     /// Calls that failed otherwise, by their end.
+    #[serde(with = "packed")]
     pub failed: Vec<u32>,
     /// Calls that the replayed breaker rejects.
+    #[serde(with = "packed")]
     pub withheld: Vec<u32>,
     /// What a dashboard shows: calls sent per second, averaged over the clock minute of the bin.
+    #[serde(with = "packed")]
     pub minute_average: Vec<f32>,
 }
 

@@ -5,7 +5,7 @@
 //! than a pixel is still in the scene. Cost: O(calls + transitions). Pinned by `tests/it/engine.rs`.
 
 use crate::calls::{CallOutcome, Calls};
-use crate::messages::{Band, BandState, Lane, RatesScene};
+use crate::messages::{Band, BandState, Lane, NO_RATE, RateLine, RatesScene};
 use crate::plot::scale::Scale;
 use crate::replay::{RateSample, Replay, bands};
 use crate::spans::{SpanIdx, SpanTable};
@@ -49,11 +49,11 @@ pub fn n_spans(table: &SpanTable, viewport: Viewport) -> u64 {
 }
 
 /// The failure rate within the viewport: of all breakers the highest, and for each pixel column its
-/// peak and its last value.
-pub fn failure_rate(replay: &Replay, viewport: Viewport, width: u32) -> Vec<(i64, Option<u32>)> {
+/// peak and its last value, where they change.
+pub fn failure_rate(replay: &Replay, viewport: Viewport, width: u32) -> RateLine {
     let scale = Scale::new(viewport, [width.max(1), 1]);
     let mut of_breaker: Vec<Option<u32>> = vec![None; replay.breakers.len()];
-    let mut points = Vec::new();
+    let mut line = RateLine::default();
     let mut column: Option<Column> = None;
     for &RateSample { at, breaker, rate } in &replay.rates {
         if at >= viewport.t1 {
@@ -74,44 +74,54 @@ pub fn failure_rate(replay: &Replay, viewport: Viewport, width: u32) -> Vec<(i64
                     last: point,
                 };
                 if let Some(done) = column.replace(next) {
-                    done.finish(&mut points);
+                    done.finish(&mut line);
                 }
             }
         }
     }
     if let Some(done) = column {
-        done.finish(&mut points);
+        let end = done.last;
+        done.finish(&mut line);
+        // The line reaches as far as it is known.
+        if line.at.last().is_some_and(|&at| at < end.0) {
+            line.at.push(end.0);
+            line.rate.push(end.1.unwrap_or(NO_RATE));
+        }
     }
-    points
+    line
 }
+
+type RatePoint = (i64, Option<u32>);
 
 /// The samples of one pixel column.
 struct Column {
     x: i64,
-    peak: (i64, Option<u32>),
-    last: (i64, Option<u32>),
+    peak: RatePoint,
+    last: RatePoint,
 }
 
 impl Column {
-    fn add(&mut self, point: (i64, Option<u32>)) {
+    fn add(&mut self, point: RatePoint) {
         if point.1 > self.peak.1 {
             self.peak = point;
         }
         self.last = point;
     }
 
-    fn finish(self, points: &mut Vec<(i64, Option<u32>)>) {
-        points.push(self.peak);
-        if self.last != self.peak {
-            points.push(self.last);
+    fn finish(self, line: &mut RateLine) {
+        for (at, rate) in [self.peak, self.last] {
+            let rate = rate.unwrap_or(NO_RATE);
+            if line.rate.last() != Some(&rate) {
+                line.at.push(at);
+                line.rate.push(rate);
+            }
         }
     }
 }
 
 /// Requests over time in bins of a few pixels: 100 ms or a round number of seconds and minutes.
 pub fn rates(calls: &Calls, replay: &Replay, viewport: Viewport, width: u32) -> RatesScene {
-    const PIXELS_A_BIN: u32 = 3;
-    const MINUTE: i64 = 60_000_000_000;
+    const PIXELS_A_BIN: u32 = 4;
     let bins_wanted = i64::from((width / PIXELS_A_BIN).max(1));
     let span = viewport.t1.saturating_sub(viewport.t0);
     let step = round_step(span / bins_wanted);
@@ -132,11 +142,7 @@ pub fn rates(calls: &Calls, replay: &Replay, viewport: Viewport, width: u32) -> 
             *bin += 1;
         }
     };
-    let mut by_minute = rustc_hash::FxHashMap::<i64, u32>::default();
     for at in 0..calls.len() {
-        *by_minute
-            .entry(calls.start[at].div_euclid(MINUTE))
-            .or_default() += 1;
         let withheld = replay.rejected.get(at).copied().unwrap_or(false);
         count(
             if withheld {
@@ -152,12 +158,28 @@ pub fn rates(calls: &Calls, replay: &Replay, viewport: Viewport, width: u32) -> 
             _ => {}
         }
     }
-    let average = |at: usize| {
-        let minute = (from + step * at as i64).div_euclid(MINUTE);
-        by_minute.get(&minute).copied().unwrap_or(0) as f32 / 60.0
-    };
-    scene.minute_average = (0..n).map(average).collect();
+    scene.minute_average = minute_averages(calls, from, step, n);
     scene
+}
+
+/// For each bin, the calls per second of the clock minute that it begins in. Calls stand by start, so
+/// a minute is two look-ups.
+fn minute_averages(calls: &Calls, from: i64, step: i64, n: usize) -> Vec<f32> {
+    const MINUTE: i64 = 60_000_000_000;
+    let before = |time: i64| calls.start.partition_point(|&start| start < time);
+    let mut last = (i64::MIN, 0.0);
+    let average = |bin: usize| {
+        let minute = from
+            .saturating_add(step.saturating_mul(bin as i64))
+            .div_euclid(MINUTE);
+        if last.0 != minute {
+            let began = minute.saturating_mul(MINUTE);
+            let calls = before(began.saturating_add(MINUTE)) - before(began);
+            last = (minute, calls as f32 / 60.0);
+        }
+        last.1
+    };
+    (0..n).map(average).collect()
 }
 
 /// The shortest round step that is at least `nanos` long.

@@ -11,7 +11,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::format;
-use crate::messages::{Band, BandState, Lane, Rgb, Scene, Style};
+use crate::messages::{Band, BandState, Lane, NO_RATE, Rgb, Scene, Style};
 use crate::order::sorted;
 use crate::plot::scale::Scale;
 use crate::view::{MILLI, Viewport};
@@ -257,11 +257,12 @@ pub fn draw_rates<DB: DrawingBackend>(
             pen.rect([from + narrow, top], [to - narrow, bottom], color, 0.95)?;
         }
     }
-    for (bin, &average) in rates.minute_average.iter().enumerate() {
-        // Every other few pixels, so that the line reads as dashes whatever the width of a bin.
-        let (from, to) = (x(bin), x(bin + 1));
-        let at = y(f64::from(average) * seconds);
-        pen.dashes([from, to], at, style.ink)?;
+    let mut first = 0;
+    for minute in rates.minute_average.chunk_by(|a, b| a == b) {
+        let end = first + minute.len();
+        let at = y(f64::from(minute[0]) * seconds);
+        pen.dashes([x(first), x(end)], at, style.ink)?;
+        first = end;
     }
     let label = format!("{}/s", format::count((most / seconds).round() as u64));
     let right = plot.x - pen.px(8.0);
@@ -363,18 +364,21 @@ fn draw_failure_rate<DB: DrawingBackend>(
             style.ink_3,
         )?;
     }
-    // A step line: the rate stays until the next call that is counted.
-    let mut last: Option<[i32; 2]> = None;
-    for &(time, rate) in &scene.replay.failure_rate {
+    // A step line: the rate stays until it changes, and is broken where there is none.
+    let line = &scene.replay.failure_rate;
+    let mut steps: Vec<(i32, i32)> = Vec::new();
+    for (&time, &rate) in line.at.iter().zip(&line.rate) {
         let x = plot.x + on.x(time).round().clamp(0.0, f64::from(plot.width)) as i32;
-        let point = rate.map(|rate| [x, y(rate)]);
-        if let (Some(from), Some(to)) = (last, point) {
-            pen.line(from, [to[0], from[1]], style.ink_2)?;
-            pen.line([to[0], from[1]], to, style.ink_2)?;
+        if let Some(&(_, before)) = steps.last() {
+            steps.push((x, before));
         }
-        last = point;
+        if rate == NO_RATE {
+            pen.path(std::mem::take(&mut steps), style.ink_2)?;
+        } else {
+            steps.push((x, y(rate)));
+        }
     }
-    Ok(())
+    pen.path(steps, style.ink_2)
 }
 
 /// The times that get a label.
@@ -494,8 +498,14 @@ impl<'a, DB: DrawingBackend> Pen<'a, DB> {
     }
 
     fn line(&self, from: [i32; 2], to: [i32; 2], color: Rgb) -> Drawn<DB> {
+        self.path(vec![(from[0], from[1]), (to[0], to[1])], color)
+    }
+
+    fn path(&self, points: Vec<(i32, i32)>, color: Rgb) -> Drawn<DB> {
+        if points.len() < 2 {
+            return Ok(());
+        }
         let width = self.px(1.0).max(1) as u32;
-        let points = vec![(from[0], from[1]), (to[0], to[1])];
         self.area
             .draw(&PathElement::new(points, solid(color).stroke_width(width)))
     }
