@@ -5,8 +5,9 @@
 //! the lock is held for single steps of the machine, never during a call, a
 //! listener or a reading of the clock; listeners hear every transition once,
 //! in order, one at a time; a permit is taken back exactly once. Cost: while
-//! closed, an admission takes no lock (see [`gate`](crate::gate)) and a
-//! result one; a breaker at defaults is 512 bytes at most, all told. Pinned
+//! closed, an admission takes no lock, nor does a good result over a count
+//! window (see [`gate`](crate::gate)), and any other result one; a breaker at
+//! defaults is 512 bytes at most, all told. Pinned
 //! by `tests/breaker.rs`, `tests/identical.rs` (the transitions are the
 //! machine's), `tests/allocations.rs` (bytes, and none allocated per call)
 //! and `tests/loom.rs`.
@@ -21,7 +22,7 @@ use crate::clock::Clock;
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 use crate::clock::SystemClock;
 use crate::config::Config;
-use crate::gate::{Answer, Gate};
+use crate::gate::Gate;
 use crate::machine::{Machine, NotAllowed, Outcome, Permit, Rejected, Snapshot, State, Transition};
 use crate::sync::{Arc, AtomicBool, Mutex, Ordering, lock};
 use crate::trace;
@@ -200,7 +201,7 @@ impl Breaker {
     ///
     /// The call is rejected: the breaker is open, all probes are out, or the
     /// ramp's share is used up.
-    #[inline]
+    #[inline(always)]
     pub fn acquire(&self) -> Result<Guard<&Breaker>, Rejected> {
         self.acquire_at(self.now())
     }
@@ -210,7 +211,7 @@ impl Breaker {
     /// # Errors
     ///
     /// The same.
-    #[inline]
+    #[inline(always)]
     pub fn acquire_at(&self, now: i64) -> Result<Guard<&Breaker>, Rejected> {
         Guard::acquire(self, now)
     }
@@ -395,18 +396,61 @@ impl Breaker {
         }
     }
 
+    /// Asks the machine, where there is no free admission; before that the
+    /// gate, whether it can reject.
+    #[inline(never)]
+    fn acquire_elsewhere(&self, now: i64) -> Result<(Permit, State), Rejected> {
+        let answer = match self.0.gate.rejection(now) {
+            Some(rejected) => Err(rejected),
+            None => self.step(now, |machine, now| {
+                let permit = machine.acquire(now)?;
+                Ok((permit, machine.state()))
+            }),
+        };
+        if let Err(rejected) = &answer {
+            trace::rejected(self, rejected);
+        }
+        answer
+    }
+
+    #[inline]
+    fn settle(&self, now: i64, permit: Permit, outcome: Outcome, duration: u64) {
+        let gate = &self.0.gate;
+        let now = gate.see(now);
+        let taken = outcome == Outcome::Success && gate.take_success(permit.generation(), duration);
+        if !taken {
+            self.settle_elsewhere(now, permit, outcome, duration);
+        }
+    }
+
+    #[inline(never)]
+    fn settle_elsewhere(&self, now: i64, permit: Permit, outcome: Outcome, duration: u64) {
+        self.step(now, |machine, now| {
+            machine.settle(now, permit, outcome, duration);
+        });
+    }
+
+    /// Takes a permit back. While everything is admitted it stands for nothing.
+    #[inline(never)]
+    fn cancel(&self, now: i64, permit: Permit) {
+        if self.0.gate.admits(permit.generation()) {
+            self.0.gate.see(now);
+        } else {
+            self.step(now, |machine, now| machine.cancel(now, permit));
+        }
+    }
+
     /// One step of the machine under the lock, and what follows from it. Not
     /// before the largest time seen.
     #[inline]
     fn step<R>(&self, now: i64, step: impl FnOnce(&mut Machine, i64) -> R) -> R {
         let now = self.0.gate.see(now);
         let mut machine = lock(&self.0.machine);
+        self.0.gate.hand_over(&mut machine);
         let generation = machine.generation();
         let result = step(&mut machine, now);
         let changed = machine.generation() != generation;
-        if changed {
-            self.0.gate.publish(&machine);
-        }
+        self.0.gate.follow(&mut machine);
         drop(machine);
         if changed {
             self.tell();
@@ -507,33 +551,23 @@ pub struct Guard<B: Borrow<Breaker> = Breaker> {
 }
 
 impl<B: Borrow<Breaker>> Guard<B> {
-    #[inline]
+    // Inlined whatever it costs, and so is `settle_at`: a guard that is
+    // handed over in memory costs more than the admission.
+    #[inline(always)]
     fn acquire(breaker: B, now: i64) -> Result<Guard<B>, Rejected> {
         let shared = &breaker.borrow().0;
         let since = shared.gate.see(now);
-        let answer = match shared.gate.answer(since) {
-            Answer::Admitted { generation, state } => Ok((Permit::new(generation), state)),
-            Answer::Rejected(rejected) => Err(rejected),
-            Answer::Ask => breaker.borrow().step(since, |machine, now| {
-                let permit = machine.acquire(now)?;
-                Ok((permit, machine.state()))
-            }),
+        let (permit, state) = match shared.gate.admission() {
+            Some((generation, state)) => (Permit::new(generation), state),
+            None => breaker.borrow().acquire_elsewhere(since)?,
         };
-        match answer {
-            Ok((permit, state)) => {
-                trace::admitted(breaker.borrow(), state, permit.generation());
-                Ok(Guard {
-                    breaker,
-                    permit: Some(permit),
-                    state,
-                    since,
-                })
-            }
-            Err(rejected) => {
-                trace::rejected(breaker.borrow(), &rejected);
-                Err(rejected)
-            }
-        }
+        trace::admitted(breaker.borrow(), state, permit.generation());
+        Ok(Guard {
+            breaker,
+            permit: Some(permit),
+            state,
+            since,
+        })
     }
 
     /// The state that admitted the call.
@@ -552,76 +586,62 @@ impl<B: Borrow<Breaker>> Guard<B> {
     }
 
     /// The call went well.
-    #[inline]
+    #[inline(always)]
     pub fn success(self) {
         self.settle(Outcome::Success);
     }
 
     /// As [`success`](Guard::success), at a time passed in.
-    #[inline]
+    #[inline(always)]
     pub fn success_at(self, now: i64) {
         self.settle_at(now, Outcome::Success);
     }
 
     /// The call failed.
-    #[inline]
+    #[inline(always)]
     pub fn failure(self) {
         self.settle(Outcome::Failure);
     }
 
     /// As [`failure`](Guard::failure), at a time passed in.
-    #[inline]
+    #[inline(always)]
     pub fn failure_at(self, now: i64) {
         self.settle_at(now, Outcome::Failure);
     }
 
     /// The call says nothing about the callee.
-    #[inline]
+    #[inline(always)]
     pub fn ignore(self) {
         self.settle(Outcome::Ignored);
     }
 
     /// As [`ignore`](Guard::ignore), at a time passed in.
-    #[inline]
+    #[inline(always)]
     pub fn ignore_at(self, now: i64) {
         self.settle_at(now, Outcome::Ignored);
     }
 
     /// How the call went; see [`Machine::settle`].
-    #[inline]
+    #[inline(always)]
     pub fn settle(self, outcome: Outcome) {
         let now = self.breaker.borrow().now();
         self.settle_at(now, outcome);
     }
 
     /// As [`settle`](Guard::settle), at a time passed in.
-    #[inline]
+    #[inline(always)]
     pub fn settle_at(mut self, now: i64, outcome: Outcome) {
-        let Some(permit) = self.permit.take() else {
-            return;
-        };
-        let duration = now.max(self.since).abs_diff(self.since);
-        self.breaker.borrow().step(now, |machine, now| {
-            machine.settle(now, permit, outcome, duration);
-        });
+        if let Some(permit) = self.permit.take() {
+            let duration = now.max(self.since).abs_diff(self.since);
+            self.breaker.borrow().settle(now, permit, outcome, duration);
+        }
     }
 
     /// Gives the permit back as dropping does, at a time passed in.
-    #[inline]
+    #[inline(always)]
     pub fn cancel_at(mut self, now: i64) {
-        self.give_back(|_| now);
-    }
-
-    fn give_back(&mut self, now: impl FnOnce(&Breaker) -> i64) {
-        let Some(permit) = self.permit.take() else {
-            return;
-        };
-        let breaker = self.breaker.borrow();
-        let now = now(breaker);
-        if breaker.0.gate.admits(permit.generation()) {
-            breaker.0.gate.see(now);
-        } else {
-            breaker.step(now, |machine, now| machine.cancel(now, permit));
+        if let Some(permit) = self.permit.take() {
+            self.breaker.borrow().cancel(now, permit);
         }
     }
 }
@@ -642,8 +662,9 @@ impl Guard<&Breaker> {
 impl<B: Borrow<Breaker>> Drop for Guard<B> {
     #[inline]
     fn drop(&mut self) {
-        if self.permit.is_some() {
-            self.give_back(Breaker::now);
+        if let Some(permit) = self.permit.take() {
+            let breaker = self.breaker.borrow();
+            breaker.cancel(breaker.now(), permit);
         }
     }
 }

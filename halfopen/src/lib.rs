@@ -20,14 +20,35 @@ share of calls, and goes back to open as soon as that is too much.
 # An example
 
 ```
+# #[cfg(feature = "std")] {
+use halfopen::{Breaker, CallError, Config};
+
+# fn fetch(_: u32) -> Result<String, std::io::Error> { Ok("price list".to_string()) }
+// Judge the last 10 s from the 20th call on; call 500 ms slow; stay open for
+// 5 s, longer each time; then 5 probes; then a growing share of calls for 30 s.
+let config: Config = "window=10s/1s min=20 fail=50% slow=80%@500ms open=5s backoff=2x max-open=1m \
+                      probes=5 ramp=30s".parse()?;
+let catalog = Breaker::new(config);
+
+// From any thread; the handle is cheap to clone.
+let prices = catalog.call_or_else(|| fetch(7), |err| match err {
+    CallError::Rejected(rejected) => format!("yesterday's ({rejected})"),
+    CallError::Failed(err) => format!("yesterday's ({err})"),
+});
+assert_eq!(prices, "price list");
+# }
+# Ok::<(), halfopen::ConfigError>(())
+```
+
+The same breaker without a clock and without threads, for replays, simulations
+and hosts that have their own of both:
+
+```
 use halfopen::{Cause, Config, Machine, Outcome, State};
 
 const S: i64 = 1_000_000_000;
 
-// Judge the last 20 calls from the tenth on; call 2 s slow; stay open for 5 s,
-// longer each time; then 3 probes; then 10 %, 50 % and all calls, 5 s each.
-let config: Config = "window=20 min=10 fail=50% slow=80%@2s open=5s backoff=2x max-open=5m \
-                      probes=3 ramp=10%/50%/100%@5s".parse()?;
+let config: Config = "window=20 min=10 open=5s probes=3 ramp=10%/50%/100%@5s".parse()?;
 let mut breaker = Machine::new(config);
 
 // For each call: ask, make it, say how it went. The time is yours.
@@ -58,34 +79,136 @@ assert_eq!((last.at, last.to, last.cause), (35 * S, State::Closed, Cause::RampDo
 
 * [`Config`]: the settings, as text (the table is in [`text`]) or as
   [`Settings`]. [`presets`] has those of well-known breakers.
-* [`Machine`]: the breaker. [`acquire`](Machine::acquire),
-  [`settle`](Machine::settle), [`cancel`](Machine::cancel).
-* [`Machine::drain_transitions`] and [`Machine::snapshot`]: what happened.
+* [`Breaker`]: what threads share. [`call`](Breaker::call),
+  [`call_async`](Breaker::call_async), [`call_or_else`](Breaker::call_or_else),
+  or [`acquire`](Breaker::acquire) and a [`Guard`]. [`Builder`] gives it a name,
+  a [`Clock`] and listeners. The feature `tower` puts it around a service, the
+  feature `tracing` puts its state on each call's span and its transitions into
+  the trace.
+* [`Machine`]: the breaker without clock, lock and threads.
+  [`drain_transitions`](Machine::drain_transitions) and
+  [`snapshot`](Machine::snapshot) say what happened.
 * [`companions`]: timeouts, retries and their budgets, bulkhead, limits, load
   shedding, throttling, outlier ejection, rate limits, each a machine of its
   own; a [`Stack`](companions::Stack) puts several around a breaker.
 
 # What holds
 
-* **No clock, thread, timer, lock or random source.** Time comes in as
-  nanoseconds from any epoch, randomness as a seed. What a service did can be
-  replayed from a log of its calls, to the nanosecond.
-* **Constant work.** No allocation after construction, O(1) time per call.
+* **No clock, thread, timer, lock or random source** in the state machines.
+  Time comes in as nanoseconds from any epoch, randomness as a seed. What a
+  service did can be replayed from a log of its calls, to the nanosecond, and
+  the shared [`Breaker`] makes the transitions of a [`Machine`] exactly.
+* **Constant work.** No allocation after construction, O(1) time per call. A
+  shared breaker at defaults takes 508 bytes on 64 bits, with all it points to.
+* **The lock is not held during calls**, nor while listeners run. State,
+  generation and deadline of an answer are always of one moment.
 * **Integers only.** Rates are compared in integers, and 29 of 100 is 29 %.
 * **Boundaries.** Rates trip at `>=`; the wait is over at `>=`; a call is slow
   when it takes longer (`>`) than its threshold and over its timeout at `>=`.
   A deadline acts at its due time, before what else happens at that time.
 * **Results belong to the state that admitted them.** One that comes later is
   dropped and counted.
+* **A probe that never reports wedges nothing:** its lease runs out, and it
+  counts as failed.
 * **Nothing panics**, on any sequence of calls, permits or times.
 
-# When a ramp helps
+# Features
 
-Where capacity grows while the load does: caches and connection pools that warm
-up, an autoscaler that sees the queue, a service close to its limit that needs
-time to drain. It does not help a service that stays too small for its load:
-there the ramp fails at the share that is too much, and the breaker opens
-again, having hurt fewer calls.
+| feature | adds |
+|---|---|
+| `std` (default) | [`Breaker`], its clocks; needs 64-bit atomics. Without it the crate is `no_std` and needs `alloc` |
+| `serde` | [`Config`] as its settings text, [`Snapshot`], [`Transition`] and [`Figures`] as structs |
+| `tower` | a `Layer` and a `Service`, with a classifier of responses |
+| `tracing` | `breaker.name`, `breaker.state`, `breaker.generation`, `breaker.rejected` on each call's span, an event for each transition; some 450 bytes more a breaker |
+
+Rust 1.95 or later.
+
+# Coming from another breaker
+
+[`presets`] has the defaults of each; these are the settings by name.
+
+| here | resilience4j | Hystrix | Polly v8 | gobreaker v2 |
+|---|---|---|---|---|
+| `window=100` | `slidingWindowSize`, `COUNT_BASED` | - | - | counts, `Interval` 0 |
+| `window=10s/1s` | `slidingWindowSize`, `TIME_BASED` | `metrics.rollingStats` `.timeInMilliseconds` / `.numBuckets` | `SamplingDuration`, in ten buckets | `Interval` / `BucketPeriod` |
+| `min=20` | `minimumNumberOfCalls` | `requestVolumeThreshold` | `MinimumThroughput` | in `ReadyToTrip` |
+| `fail=50%` | `failureRateThreshold` | `errorThresholdPercentage` | `FailureRatio` | in `ReadyToTrip` |
+| `slow=80%@2s` | `slowCallRateThreshold`, `slowCallDurationThreshold` | - | - | - |
+| `consecutive=5` | - | - | - | `ReadyToTrip`; its default is 6 |
+| `timeout=1s` | a `TimeLimiter` before it | `execution.isolation.thread` `.timeoutInMilliseconds` | a timeout strategy within it | - |
+| `open=60s` | `waitDurationInOpenState` | `sleepWindowInMilliseconds` | `BreakDuration` | `Timeout` |
+| `backoff`, `max-open`, `jitter` | `waitIntervalFunctionInOpenState` | - | `BreakDurationGenerator` | - |
+| `probes=10` | `permittedNumberOfCalls` `InHalfOpenState` | 1 | 1 | `MaxRequests` |
+| `judge=rate` | always | - | - | - |
+| `judge=first-failure` | - | always | always | always |
+| `lease=30s` | `maxWaitDurationInHalfOpenState`, default for ever | - | - | - |
+| `auto=yes` | `automaticTransitionFromOpen` `ToHalfOpenEnabled` | - | - | - |
+| `ramp` | - | - | - | - |
+| [`call_with`](Breaker::call_with), `Outcome::Ignored` | `recordResult`, `ignoreExceptions` | `HystrixBadRequestException` | `ShouldHandle` | `IsSuccessful`, `IsExcluded` |
+| [`force_open`](Breaker::force_open), [`disable`](Breaker::disable) | `FORCED_OPEN`, `DISABLED` | `forceOpen`, `forceClosed` | `Isolate` | - |
+| [`metrics_only`](Breaker::metrics_only) | `METRICS_ONLY` | - | - | - |
+| [`on_transition`](Builder::on_transition) | event publisher | event notifier | `OnOpened` and others | `OnStateChange`, under its lock |
+
+What will feel different: late results are dropped (resilience4j, Hystrix and
+Polly count them in whatever state they meet); a cancelled probe decides
+nothing (in Polly it closes); rates trip on successes too, as they may complete
+the minimum.
+
+# Choosing values
+
+* **What to guard.** One breaker for what fails together: an edge from a caller
+  to a callee, or one operation of it. A breaker over shards, of which one is
+  down, makes a partial failure total.
+* **`timeout`, `slow`.** A callee that hangs is not seen by its errors: its
+  calls end late. Take the timeout from the latency that still is of use to the
+  caller, the slow threshold a little above the callee's usual 99th percentile,
+  `slow=50%` to `80%`. resilience4j's default of 60 s is one that no caller waits
+  for.
+* **`window`, `min`.** The window is how long the breaker takes to notice: with
+  `window=10s/1s` and `fail=50%`, a callee that fails altogether trips it after
+  half a window of traffic. A count window of 100 at 10 calls a second looks back
+  10 s, at 1000 a tenth of one, so take time where traffic varies. With `min=20`
+  a callee that fails one call in ten is taken for one at 50 % about once in
+  140,000 windows; with `min=5` about once in 117.
+* **`consecutive`.** For callers with little traffic, where 20 calls take minutes.
+* **`open`, `backoff`, `jitter`.** As long as a restart of the callee takes, 5 s
+  to 30 s; `backoff=2x max-open=5m` for longer outages. With many instances
+  `jitter=equal` and [`Config::for_instance`], or they probe and close together.
+* **`probes`, `judge`.** `probes=5` to `10` by rate tolerate a bad answer or two;
+  one probe by `first-failure` decides fastest and errs most. They are per instance:
+  50 instances with 10 probes are 500 calls.
+* **`lease`.** Longer than any call that still counts: above the timeout.
+* **`auto`.** On if something routes around a breaker that is open: it never
+  gets the call that would make it half-open.
+
+## When a ramp helps, and when not
+
+A ramp gives the callee time in which it carries part of its load. Let `C` be
+what it carries after the probes, `D` the demand, and `g` by how much the
+capacity grows a second under load.
+
+* **It helps when `C + g * ramp >= D`:** caches and connection pools that warm
+  up, an autoscaler that looks at the queue. A service that carries 100 of 180
+  calls a second and gains 10 each second needs 8 s; with `ramp=30s` it is asked
+  for 6 more each second and is never short. Without a ramp the 180 arrive at
+  once, and what it does for calls that have timed out meanwhile is wasted.
+  In the example `herd`, over real connections, such a service with a cold cache
+  gave 288 answers and 243 failures in ten seconds without a ramp, and was down
+  nine times; with one it gave 1160 answers and 30 failures.
+* **It helps when the callee is near its limit** and only the burst is too much:
+  everything withheld that clients retry arrives in the first second after a
+  close, from each instance. There a ramp of some seconds does.
+* **It does not help when `g` is 0 and `C < D`.** At the share `C / D` the ramp is
+  too much, the step is judged bad, and the breaker opens again: fewer calls were
+  hurt than by closing (90 and not 243 in the same example), but the service stays
+  too small. Shed load or add capacity. A [`Cause::RampFailed`], or a trip while
+  ramping, again and again says that it is so.
+* **It does harm, a little, when the outage was no overload** (a deployment, a
+  network): for its length it rejects calls that would have been answered, half
+  of them on average along Envoy's curve.
+* **An autoscaler that sees only the load that was admitted** scales to that.
+  Ramp slower than it reacts: some minutes for a Kubernetes autoscaler, whose
+  metrics are a minute old, and seconds for one that looks at the queue.
 */
 #![no_std]
 #![forbid(unsafe_code)]

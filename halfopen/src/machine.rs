@@ -342,7 +342,7 @@ pub struct Machine {
     /// Openings since the last close.
     openings: u32,
     /// Openings ever: where the jitter's sequence stands.
-    all_openings: u64,
+    all_openings: u32,
     not_permitted: u64,
     late_results: u64,
     ignored: u64,
@@ -521,6 +521,29 @@ impl Machine {
     #[inline]
     pub fn drain_transitions(&mut self) -> impl Iterator<Item = Transition> + '_ {
         core::iter::from_fn(|| self.pop_transition())
+    }
+
+    /// Whether a good result changes nothing but the window: none can trip
+    /// while one that is counted does not make others leave.
+    #[cfg(feature = "std")]
+    pub(crate) fn good_results_wait(&self) -> bool {
+        self.state == State::Closed
+            && self.counts.calls >= self.floor
+            && matches!(self.window, Sliding::Count(_))
+    }
+
+    /// Counts good results that waited.
+    #[cfg(feature = "std")]
+    pub(crate) fn count_good(&mut self, results: u32) {
+        for _ in 0..results {
+            self.record(self.now, false, false);
+        }
+    }
+
+    /// Counts results of an earlier generation that waited.
+    #[cfg(feature = "std")]
+    pub(crate) fn count_late(&mut self, results: u32) {
+        self.late_results += u64::from(results);
     }
 
     /// The oldest transition that is kept. Each generation has one, so that
@@ -761,9 +784,22 @@ impl Machine {
     }
 
     /// Counts a result in the window and trips if it has to.
-    #[inline]
+    ///
+    /// A good result does not raise a rate that was judged before it, unless
+    /// others have left the window. So most results end with the window.
+    #[inline(always)]
     fn record(&mut self, now: i64, failed: bool, slow: bool) {
+        let before = self.counts.calls;
         self.window.record(now, failed, slow, &mut self.counts);
+        let lower = before >= self.floor && self.counts.calls >= before;
+        if failed || slow || !lower {
+            return self.judge(now, failed);
+        }
+        self.streak = 0;
+    }
+
+    #[inline(never)]
+    fn judge(&mut self, now: i64, failed: bool) {
         self.streak = if failed {
             (self.streak + 1).min(OFF - 1)
         } else {
@@ -848,7 +884,10 @@ impl Machine {
             }
             self.openings = self.openings.saturating_add(1);
         }
-        let wait = self.config.backoff.spread(self.wait, self.all_openings);
+        let wait = self
+            .config
+            .backoff
+            .spread(self.wait, self.all_openings.into());
         self.all_openings = self.all_openings.wrapping_add(1);
         // The figures stay, to be seen until the breaker leaves open.
         self.enter(State::Open, at, cause);

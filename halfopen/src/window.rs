@@ -142,19 +142,23 @@ impl Ring {
     fn record(&mut self, failed: bool, slow: bool, totals: &mut Figures) {
         let shift = self.next % Ring::PER_WORD * 2;
         let word = &mut self.bits[(self.next / Ring::PER_WORD) as usize];
-        if totals.calls == self.size {
-            let old = *word >> shift;
-            totals.calls -= 1;
-            totals.failures -= old & 1;
-            totals.slow -= old >> 1 & 1;
-        }
-        let new = u32::from(failed) | u32::from(slow) << 1;
-        *word = *word & !(3 << shift) | new << shift;
-        totals.add(failed, slow);
         self.next += 1;
         if self.next == self.size {
             self.next = 0;
         }
+        let new = u32::from(failed) | u32::from(slow) << 1;
+        if totals.calls == self.size {
+            let old = *word >> shift & 3;
+            // Most results are like the one that they replace.
+            if old == new {
+                return;
+            }
+            totals.calls -= 1;
+            totals.failures -= old & 1;
+            totals.slow -= old >> 1;
+        }
+        *word = *word & !(3 << shift) | new << shift;
+        totals.add(failed, slow);
     }
 }
 

@@ -249,3 +249,48 @@ fn rejections_are_counted_once() {
         assert_eq!(breaker.snapshot().not_permitted, 2);
     });
 }
+
+#[test]
+fn good_results_that_wait_are_all_counted() {
+    model(|| {
+        let breaker = breaker("window=3 min=1 fail=60%");
+        breaker.acquire_at(0).unwrap().success_at(0);
+        let guards = [
+            breaker.acquire_owned_at(0).unwrap(),
+            breaker.acquire_owned_at(0).unwrap(),
+        ];
+        let [good, bad] = guards;
+        let a = thread::spawn(move || good.success_at(1));
+        let b = thread::spawn(move || bad.failure_at(1));
+        let seen = breaker.snapshot();
+        assert!((1..=3).contains(&seen.calls));
+        a.join().unwrap();
+        b.join().unwrap();
+        let seen = breaker.snapshot();
+        assert_eq!((seen.calls, seen.failures, seen.late_results), (3, 1, 0));
+        assert_eq!(seen.state, State::Closed);
+    });
+}
+
+#[test]
+fn good_results_that_wait_do_not_outlive_their_generation() {
+    model(|| {
+        let breaker = breaker("window=4 min=1");
+        breaker.acquire_at(0).unwrap().success_at(0);
+        let one = breaker.acquire_owned_at(0).unwrap();
+        let two = breaker.acquire_owned_at(0).unwrap();
+        let other = breaker.clone();
+        let a = thread::spawn(move || one.success_at(1));
+        let b = thread::spawn(move || other.close_at(1));
+        two.success_at(1);
+        a.join().unwrap();
+        b.join().unwrap();
+        // Before the change they were counted, and forgotten with the window;
+        // after it they are late. The new window has none of them.
+        let seen = breaker.snapshot();
+        assert_eq!((seen.generation, seen.calls), (1, 0));
+        assert!(seen.late_results <= 2);
+        breaker.acquire_at(1).unwrap().success_at(1);
+        assert_eq!(breaker.snapshot().calls, 1);
+    });
+}
