@@ -88,8 +88,10 @@ impl Look {
             .unwrap_or(1)
             .max(1);
         let share = duration.min(whole);
-        let scaled = u128::from(255 - FAINTEST) * u128::from(share) / u128::from(whole);
-        (FAINTEST + scaled as u64) as u8
+        // 64 bits hold the product of all but absurd durations, which lose their last digits.
+        let shift = if whole >> 56 == 0 { 0 } else { 8 };
+        let scaled = (255 - FAINTEST) * (share >> shift) / (whole >> shift);
+        (FAINTEST + scaled) as u8
     }
 }
 

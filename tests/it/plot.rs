@@ -140,6 +140,14 @@ fn longer_spans_of_a_service_are_more_opaque() {
         (64, 159, 255, 255)
     );
     assert_eq!(look.alpha(service, 0, Outcome::TimedOut), 242);
+    let absurd = Look::new(
+        &dataset.table,
+        &picture::light(),
+        ColorBy::Tier,
+        &[],
+        &[u64::MAX],
+    );
+    assert_eq!(absurd.alpha(service, u64::MAX / 2, Outcome::Success), 159);
 }
 
 #[test]
