@@ -368,21 +368,21 @@ fn threads_hear_every_transition_once_in_order() {
             });
         }
     });
+    // A thread that is stopped while it tells lets more than sixteen wait:
+    // those are lost, counted, and a gap in the generations.
     let heard = heard.lock().unwrap();
     let seen = breaker.snapshot();
-    assert_eq!(seen.transitions_lost, 0);
-    assert_eq!(seen.generation, heard.len() as u64);
+    assert_eq!(seen.generation, heard.len() as u64 + seen.transitions_lost);
     assert!(heard.len() > 100, "{} transitions", heard.len());
-    for (nth, it) in heard.iter().enumerate() {
-        assert_eq!(it.generation, nth as u64 + 1);
-        let before = if nth == 0 {
-            State::Closed
-        } else {
-            heard[nth - 1].to
-        };
-        assert_eq!(it.from, before);
-        assert!(nth == 0 || heard[nth - 1].at <= it.at);
+    for pair in heard.windows(2) {
+        assert!(pair[0].generation < pair[1].generation);
+        assert!(pair[0].at <= pair[1].at);
+        if pair[0].generation + 1 == pair[1].generation {
+            assert_eq!(pair[0].to, pair[1].from);
+        }
     }
+    assert_eq!(heard[heard.len() - 1].generation, seen.generation);
+    assert_eq!(heard[heard.len() - 1].to, seen.state);
 }
 
 #[test]

@@ -155,22 +155,26 @@ fn a_rejection_is_of_one_generation() {
 
 #[test]
 fn a_result_counts_in_its_generation_or_is_late() {
-    model(|| {
-        let breaker = breaker("window=4 min=4");
-        let guard = breaker.acquire_owned_at(0).unwrap();
-        let other = breaker.clone();
-        let settle = thread::spawn(move || guard.failure_at(1));
-        other.close_at(1);
-        let fresh = other.acquire_at(1).unwrap();
-        assert_eq!(fresh.generation(), 1);
-        fresh.success_at(1);
-        settle.join().unwrap();
-        let seen = breaker.snapshot();
-        // Before the change it was counted and forgotten with the window;
-        // after it, it is late. It never counts with the fresh one.
-        assert_eq!((seen.calls, seen.failures), (1, 0));
-        assert!(seen.late_results <= 1);
-    });
+    for outcome in [Outcome::Success, Outcome::Failure] {
+        model(move || {
+            let breaker = breaker("window=4 min=1 fail=100%");
+            let guard = breaker.acquire_owned_at(0).unwrap();
+            let other = breaker.clone();
+            let settle = thread::spawn(move || guard.settle_at(1, outcome));
+            other.open_at(1).unwrap();
+            other.close_at(1);
+            for _ in 0..2 {
+                other.acquire_at(1).unwrap().success_at(1);
+            }
+            settle.join().unwrap();
+            let seen = breaker.snapshot();
+            // Before the changes it was counted and forgotten with the window,
+            // or tripped; after them it is late. It never counts with the
+            // fresh ones.
+            assert_eq!((seen.calls, seen.failures), (2, 0), "{seen:?}");
+            assert!(seen.late_results <= 1);
+        });
+    }
 }
 
 #[test]
