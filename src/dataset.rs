@@ -97,6 +97,11 @@ impl Dataset {
         }
     }
 
+    /// The edge that a person names if there is such a one, else the one with the most calls.
+    pub fn edge_or_first(&self, named: Option<&(String, String)>) -> Option<&Edge> {
+        self.edge(named).or(self.edges.first())
+    }
+
     /// The calls of an edge; none for no edge.
     pub fn calls<'a>(&'a self, edge: Option<&'a Edge>) -> &'a Calls {
         edge.map_or(&self.no_calls, |edge| &edge.calls)

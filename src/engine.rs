@@ -18,6 +18,7 @@ use crate::messages::{
     TraceDetail,
 };
 use crate::plot::look::Look;
+use crate::plot::pixels::Pixels;
 use crate::plot::{hit, overview, raster};
 use crate::replay::{self, Replay};
 use crate::rows::{Kind, NONE, UNKNOWN_DURATION};
@@ -31,6 +32,7 @@ pub struct Engine {
     loaded: Dataset,
     reading: Option<Underway>,
     replayed: Option<Replayed>,
+    strip: Option<Strip>,
 }
 
 /// A picture: the scene and the pixels (red, green, blue, alpha) of the plot and the overview.
@@ -53,6 +55,19 @@ struct Underway {
     preview: Dataset,
     /// The number of rows at which the preview is made anew.
     next_preview: usize,
+}
+
+/// The overview strip as it was last painted: panning and zooming leave it as it is.
+struct Strip {
+    of: StripKey,
+    pixels: Pixels,
+}
+
+#[derive(PartialEq)]
+struct StripKey {
+    edge: Option<(String, String)>,
+    size: [u32; 2],
+    style: Style,
 }
 
 struct Replayed {
@@ -92,12 +107,12 @@ impl Engine {
 
     /// The loaded edge that a person names, or the one with the most calls.
     pub fn edge(&self, named: Option<&(String, String)>) -> Option<&Edge> {
-        self.loaded.edge(named).or(self.loaded.edges.first())
+        self.loaded.edge_or_first(named)
     }
 
     /// Starts a reading; one that was going on is dropped. `total` is the size in bytes, if known.
     pub fn begin(&mut self, name: String, source: Option<Source>, total: Option<u64>) {
-        self.replayed = None;
+        self.forget();
         self.reading = Some(Underway {
             name,
             source,
@@ -132,7 +147,7 @@ impl Engine {
             reading.preview = Dataset::of_rows(reading.name.clone(), rows);
             reading.next_preview = rows.len() + rows.len() / 2;
             preview = Some(reading.preview.home());
-            self.replayed = None;
+            (self.replayed, self.strip) = (None, None);
         }
         Ok(Progress {
             name: reading.name.clone(),
@@ -149,7 +164,7 @@ impl Engine {
         let Some(reading) = self.reading.take() else {
             return Err("Nothing is being read.".to_owned());
         };
-        self.replayed = None;
+        self.forget();
         let name = reading.name;
         let read = reading
             .reader
@@ -167,24 +182,22 @@ impl Engine {
     /// Gives the reading up; what was loaded before is back.
     pub fn cancel(&mut self) {
         if self.reading.take().is_some() {
-            self.replayed = None;
+            self.forget();
         }
     }
 
     /// Draws.
     pub fn frame(&mut self, request: &FrameRequest) -> Frame {
         self.replay(request);
+        let strip = self.strip(request);
         let dataset = self.dataset();
         let viewport = request.viewport.unwrap_or_else(|| dataset.home());
         let home = dataset.home();
         let overview_time = [home.t0, home.t1];
-        let edge = dataset
-            .edge(request.edge.as_ref())
-            .or(dataset.edges.first());
+        let edge = dataset.edge_or_first(request.edge.as_ref());
         let calls = dataset.calls(edge);
         let look = look(dataset, &request.style, request.color_by, &request.hidden);
         let plot = raster::spans(&dataset.table, &look, viewport, request.plot);
-        let strip = overview::overview(calls, &request.style, overview_time, request.overview);
         let mut durations: Vec<u64> = (0..calls.len())
             .filter(|&at| (viewport.t0..viewport.t1).contains(&calls.start[at]))
             .map(|at| calls.end[at].abs_diff(calls.start[at]))
@@ -215,7 +228,7 @@ impl Engine {
         Frame {
             scene,
             plot: plot.rgba,
-            overview: strip.rgba,
+            overview: strip,
         }
     }
 
@@ -253,9 +266,7 @@ impl Engine {
     /// Makes sure that `self.replayed` is of the edge and the settings asked for.
     fn replay(&mut self, request: &FrameRequest) {
         let dataset = self.dataset();
-        let edge = dataset
-            .edge(request.edge.as_ref())
-            .or(dataset.edges.first());
+        let edge = dataset.edge_or_first(request.edge.as_ref());
         let options = replay::Options {
             config: config(request.breaker.as_deref()).0,
             shared: request.shared,
@@ -275,6 +286,36 @@ impl Engine {
             replay,
             attempts,
         });
+    }
+
+    /// The pixels of the overview.
+    fn strip(&mut self, request: &FrameRequest) -> Vec<u8> {
+        let dataset = self.dataset();
+        let edge = dataset.edge_or_first(request.edge.as_ref());
+        let of = StripKey {
+            edge: edge.map(|it| (it.from.clone(), it.to.clone())),
+            size: request.overview,
+            style: request.style.clone(),
+        };
+        if let Some(strip) = self.strip.as_ref().filter(|it| it.of == of) {
+            return strip.pixels.rgba.clone();
+        }
+        let home = dataset.home();
+        let pixels = overview::overview(
+            dataset.calls(edge),
+            &request.style,
+            [home.t0, home.t1],
+            request.overview,
+        );
+        let rgba = pixels.rgba.clone();
+        self.strip = Some(Strip { of, pixels });
+        rgba
+    }
+
+    /// Other data: what was worked out of the old is void.
+    fn forget(&mut self) {
+        self.replayed = None;
+        self.strip = None;
     }
 
     fn replay_scene(&self, request: &FrameRequest, viewport: Viewport) -> ReplayScene {
