@@ -396,17 +396,13 @@ impl Breaker {
         }
     }
 
-    /// Asks the machine, where there is no free admission; before that the
-    /// gate, whether it can reject.
+    /// Asks the machine, where the gate has no answer.
     #[inline(never)]
     fn acquire_elsewhere(&self, now: i64) -> Result<(Permit, State), Rejected> {
-        let answer = match self.0.gate.rejection(now) {
-            Some(rejected) => Err(rejected),
-            None => self.step(now, |machine, now| {
-                let permit = machine.acquire(now)?;
-                Ok((permit, machine.state()))
-            }),
-        };
+        let answer = self.step(now, |machine, now| {
+            let permit = machine.acquire(now)?;
+            Ok((permit, machine.state()))
+        });
         if let Err(rejected) = &answer {
             trace::rejected(self, rejected);
         }
@@ -555,11 +551,17 @@ impl<B: Borrow<Breaker>> Guard<B> {
     // handed over in memory costs more than the admission.
     #[inline(always)]
     fn acquire(breaker: B, now: i64) -> Result<Guard<B>, Rejected> {
-        let shared = &breaker.borrow().0;
-        let since = shared.gate.see(now);
-        let (permit, state) = match shared.gate.admission() {
+        let gate = &breaker.borrow().0.gate;
+        let since = gate.see(now);
+        let (permit, state) = match gate.admission() {
             Some((generation, state)) => (Permit::new(generation), state),
-            None => breaker.borrow().acquire_elsewhere(since)?,
+            None => {
+                if let Some(rejected) = gate.rejection(since) {
+                    trace::rejected(breaker.borrow(), &rejected);
+                    return Err(rejected);
+                }
+                breaker.borrow().acquire_elsewhere(since)?
+            }
         };
         trace::admitted(breaker.borrow(), state, permit.generation());
         Ok(Guard {

@@ -163,7 +163,9 @@ pub fn rejecting() -> Vec<Contender> {
     vec![
         contender("halfopen, rejected, time passed in", 1, move |_, calls| {
             for n in 0..calls {
-                let _ = black_box(ours.acquire_at(i64::from(n)).err());
+                if let Err(rejected) = ours.acquire_at(i64::from(n)) {
+                    black_box(rejected.retry_at);
+                }
             }
         }),
         contender("halfopen, admitted, time passed in", 1, move |_, calls| {
