@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::herds::Attempt;
 use crate::issues::Issues;
 use crate::packed;
-use crate::view::{ColorBy, Source, Viewport};
+use crate::view::{ColorBy, Source, View, Viewport};
 
 /// From the page to the engine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -222,8 +222,6 @@ pub struct FrameRequest {
     pub plot: [u32; 2],
     /// Device pixels of the overview strip. 0 for no overview.
     pub overview: [u32; 2],
-    /// Device pixels of a CSS pixel.
-    pub scale: f64,
     /// The colours.
     pub style: Style,
     /// What spans are coloured by.
@@ -238,6 +236,24 @@ pub struct FrameRequest {
     pub shared: bool,
     /// The picked trace, which is drawn marked.
     pub trace: Option<String>,
+}
+
+impl FrameRequest {
+    /// The picture of a view, with that many device pixels for the plot and for the overview.
+    pub fn of(view: &View, plot: [u32; 2], overview: [u32; 2], style: Style) -> FrameRequest {
+        FrameRequest {
+            viewport: view.viewport,
+            plot,
+            overview,
+            style,
+            color_by: view.color_by,
+            hidden: view.hidden.clone(),
+            edge: view.edge.clone(),
+            breaker: view.breaker.clone(),
+            shared: view.shared,
+            trace: view.trace.clone(),
+        }
+    }
 }
 
 /// Everything of a picture that is not pixels: axes, states and rates of one viewport.

@@ -6,6 +6,8 @@
 //! overflows is no time. O(length of the text), no allocation. Pinned by the tables in `tests` and
 //! by the round trips in `tests/ingest/properties.rs`.
 
+use crate::format;
+
 /// A unit of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
@@ -560,28 +562,7 @@ fn decimal_point(b: &[u8], decimal_comma: bool) -> Option<usize> {
 
 /// Prints a time as RFC 3339 in UTC with nine digits: `2026-01-05T10:00:00.000000000Z`.
 pub fn print_time(ns: i64) -> String {
-    let seconds = ns.div_euclid(1_000_000_000);
-    let (day, of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    let shifted = day + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let of_era = shifted.rem_euclid(146_097);
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 {
-        shifted_month + 3
-    } else {
-        shifted_month - 9
-    };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    format!(
-        "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}.{:09}Z",
-        of_day / 3600,
-        of_day / 60 % 60,
-        of_day % 60,
-        ns.rem_euclid(1_000_000_000)
-    )
+    format!("{}T{}Z", format::date(ns), format::time_of_day(ns, 9))
 }
 
 /// Prints a duration in the largest unit that is not above it, exactly: `27.9964ms`, `3.5s`.

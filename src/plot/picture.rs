@@ -191,19 +191,12 @@ impl Picture {
         let plot = card((f64::from(options.size[1]) - taken).max(60.0));
         let rates = card(RATES);
         let area = charts::plot_area([plot.width, plot.height], scale);
-        let frame = engine.frame(&FrameRequest {
-            viewport: view.viewport,
-            plot: [area.width, area.height],
-            overview: [overview.width, overview.height],
-            scale,
-            style: options.style.clone(),
-            color_by: view.color_by,
-            hidden: view.hidden.clone(),
-            edge: view.edge.clone(),
-            breaker: view.breaker.clone(),
-            shared: view.shared,
-            trace: view.trace.clone(),
-        });
+        let frame = engine.frame(&FrameRequest::of(
+            view,
+            [area.width, area.height],
+            [overview.width, overview.height],
+            options.style.clone(),
+        ));
         let scene = &frame.scene;
         let edge = scene.replay.edge.as_ref();
         let edge = edge.map_or(String::new(), |(from, to)| {

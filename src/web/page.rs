@@ -253,19 +253,7 @@ impl App {
         let state = self.state.borrow();
         let view = &state.view;
         let preview = state.reading.as_ref().and_then(|it| it.preview);
-        let request = FrameRequest {
-            viewport: view.viewport,
-            plot: sizes.plot,
-            overview: sizes.overview,
-            scale: sizes.scale,
-            style: state.style.clone(),
-            color_by: view.color_by,
-            hidden: view.hidden.clone(),
-            edge: view.edge.clone(),
-            breaker: view.breaker.clone(),
-            shared: view.shared,
-            trace: view.trace.clone(),
-        };
+        let request = FrameRequest::of(view, sizes.plot, sizes.overview, state.style.clone());
         match preview {
             // What is half read has its own extent, and neither legend nor edges yet.
             Some(_) => Some(FrameRequest {

@@ -14,7 +14,6 @@ fn request(viewport: Option<Viewport>) -> FrameRequest {
         viewport,
         plot: [300, 200],
         overview: [300, 40],
-        scale: 1.0,
         style: picture::light(),
         color_by: ColorBy::Tier,
         hidden: Vec::new(),

@@ -83,19 +83,7 @@ impl Truth {
 
     /// The scene of a view, whose numbers do not depend on the size of the picture.
     pub fn scene(&self, view: &View) -> Scene {
-        let request = FrameRequest {
-            viewport: view.viewport,
-            plot: [1, 1],
-            overview: [0, 0],
-            scale: 1.0,
-            style: Style::default(),
-            color_by: view.color_by,
-            hidden: view.hidden.clone(),
-            edge: view.edge.clone(),
-            breaker: view.breaker.clone(),
-            shared: view.shared,
-            trace: view.trace.clone(),
-        };
+        let request = FrameRequest::of(view, [1, 1], [0, 0], Style::default());
         self.ask(|engine| engine.frame(&request).scene)
     }
 }
