@@ -27,8 +27,6 @@ pub struct Sizes {
     pub plot: [u32; 2],
     /// Of the overview strip, device pixels.
     pub overview: [u32; 2],
-    /// Device pixels of a CSS pixel.
-    pub scale: f64,
 }
 
 /// A canvas, and the device pixels that it covers.
@@ -108,7 +106,6 @@ impl Painter {
         Some(Sizes {
             plot: [area.width, area.height],
             overview: self.overview.size.get(),
-            scale,
         })
     }
 
