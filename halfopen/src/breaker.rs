@@ -3,14 +3,14 @@
 //!
 //! Owns who may touch the machine and when listeners hear of it. Invariants:
 //! the lock is held for single steps of the machine, never during a call, a
-//! listener or a reading of the clock; listeners hear every transition once,
-//! in order, one at a time; a permit is taken back exactly once. Cost: while
-//! closed, an admission takes no lock, nor does a good result over a count
-//! window (see [`gate`](crate::gate)), and any other result one; a breaker at
-//! defaults is 512 bytes at most, all told. Pinned
-//! by `tests/breaker.rs`, `tests/identical.rs` (the transitions are the
-//! machine's), `tests/allocations.rs` (bytes, and none allocated per call)
-//! and `tests/loom.rs`.
+//! listener or a reading of the clock; listeners hear a transition once, in
+//! order, one at a time, and what they are too slow for is counted; a permit
+//! is taken back exactly once. Cost: while closed, an admission takes no lock,
+//! nor does a good result over a count window (see [`gate`](crate::gate)), and
+//! any other result takes it once; a breaker at defaults is 512 bytes at most,
+//! all told. Pinned by `tests/breaker.rs`, `tests/identical.rs` (the
+//! transitions are the machine's), `tests/allocations.rs` (bytes, and none
+//! allocated per call) and `tests/loom.rs`.
 
 use std::borrow::Borrow;
 use std::boxed::Box;

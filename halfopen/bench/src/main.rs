@@ -70,7 +70,7 @@ fn table(title: &str, contenders: &[Contender], run: impl Fn(&Contender) -> f64)
     println!("\n{title}");
     println!(
         "  {:<36} {:>8} {:>17} {:>12}",
-        "", "median", "range", "speed of ours"
+        "", "median", "range", "times ours"
     );
     for (it, rounds) in contenders.iter().zip(&results) {
         let ratios: Rounds = rounds
