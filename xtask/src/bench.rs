@@ -2,7 +2,7 @@
 
 use crate::run::{cargo, run, say};
 use crate::tools::{self, Toolbox};
-use crate::{Result, page};
+use crate::{Result, page, workspace};
 
 /// One benchmark: how `cargo xtask bench` calls it, what it is for, and what it does.
 struct Benchmark {
@@ -11,11 +11,18 @@ struct Benchmark {
     run: fn() -> Result<()>,
 }
 
-const BENCHMARKS: &[Benchmark] = &[Benchmark {
-    name: "page",
-    about: "from a drop to the first spans, and the pace of panning, in headless Chromium",
-    run: bench_page,
-}];
+const BENCHMARKS: &[Benchmark] = &[
+    Benchmark {
+        name: "page",
+        about: "from a drop to the first spans, and the pace of panning, in headless Chromium",
+        run: bench_page,
+    },
+    Benchmark {
+        name: "breaker",
+        about: "halfopen's shared breaker beside other breakers, as ratios",
+        run: bench_breaker,
+    },
+];
 
 /// The benchmarks by name, a line each.
 pub fn list() -> String {
@@ -47,4 +54,11 @@ fn bench_page() -> Result<()> {
     page::build(&Toolbox::for_page()?)?;
     let package = ["--package", "herdscope-browser-tests", "--bin", "pace"];
     run(cargo().args(["run", "--quiet"]).args(package))
+}
+
+fn bench_breaker() -> Result<()> {
+    let manifest = workspace().join("halfopen/bench/Cargo.toml");
+    run(cargo()
+        .args(["run", "--release", "--quiet", "--manifest-path"])
+        .arg(manifest))
 }

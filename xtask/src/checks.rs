@@ -4,13 +4,14 @@
 //! and tests select the same packages, so that no dependency is built twice for them.
 
 use std::env;
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::run::{cargo, run, say};
 use crate::tools::{self, Toolbox};
-use crate::{Result, page, size};
+use crate::{Result, page, size, workspace};
 
 /// One check: how `--only` calls it, what it is for, and what it does.
 struct Check {
@@ -20,6 +21,13 @@ struct Check {
 }
 
 const BROWSER_TESTS: &str = "herdscope-browser-tests";
+
+/// What is optional in the packages, switched on for lints, tests and documentation alike, so that
+/// nothing is built twice for them.
+const FEATURES: [&str; 2] = [
+    "--features",
+    "halfopen/serde,halfopen/tower,halfopen/tracing",
+];
 
 const CHECKS: &[Check] = &[
     Check {
@@ -38,6 +46,11 @@ const CHECKS: &[Check] = &[
         run: clippy_wasm,
     },
     Check {
+        name: "bare",
+        about: "halfopen without std, for a target without threads",
+        run: bare,
+    },
+    Check {
         name: "unit",
         about: "unit, property and command line tests",
         run: unit,
@@ -51,6 +64,16 @@ const CHECKS: &[Check] = &[
         name: "doc",
         about: "documentation, warnings as errors",
         run: doc,
+    },
+    Check {
+        name: "loom",
+        about: "every interleaving of the shared breaker",
+        run: loom,
+    },
+    Check {
+        name: "package",
+        about: "halfopen as it is published, unpacked elsewhere and tested",
+        run: package,
     },
     Check {
         name: "page",
@@ -157,7 +180,7 @@ fn set_up(checks: &[&Check]) -> Result<Machine> {
     if needs(&["fmt", "clippy", "clippy-wasm"]) {
         tools::ensure_components()?;
     }
-    if needs(&["clippy-wasm"]) {
+    if needs(&["clippy-wasm", "bare"]) {
         tools::ensure_wasm_target()?;
     }
     if needs(&["browser"]) {
@@ -214,14 +237,10 @@ fn fmt(_: &Machine) -> Result<()> {
 }
 
 fn clippy(_: &Machine) -> Result<()> {
-    run(cargo().args([
-        "clippy",
-        "--workspace",
-        "--all-targets",
-        "--",
-        "-D",
-        "warnings",
-    ]))
+    run(cargo()
+        .args(["clippy", "--workspace", "--all-targets"])
+        .args(FEATURES)
+        .args(["--", "-D", "warnings"]))
 }
 
 fn clippy_wasm(_: &Machine) -> Result<()> {
@@ -236,6 +255,12 @@ fn clippy_wasm(_: &Machine) -> Result<()> {
         .args(["--target", "wasm32-unknown-unknown", "--", "-D", "warnings"]))
 }
 
+fn bare(_: &Machine) -> Result<()> {
+    run(cargo()
+        .args(["check", "--package", "halfopen", "--no-default-features"])
+        .args(["--target", "wasm32-unknown-unknown"]))
+}
+
 fn unit(machine: &Machine) -> Result<()> {
     let everything = [
         "--workspace",
@@ -246,19 +271,70 @@ fn unit(machine: &Machine) -> Result<()> {
         "--tests",
         "--examples",
     ];
-    run(machine.cargo_test().args(everything))
+    run(machine.cargo_test().args(everything).args(FEATURES))
 }
 
 fn doctest(machine: &Machine) -> Result<()> {
     run(machine
         .cargo_test()
-        .args(["--doc", "--workspace", "--exclude", BROWSER_TESTS]))
+        .args(["--doc", "--workspace", "--exclude", BROWSER_TESTS])
+        .args(FEATURES))
 }
 
 fn doc(_: &Machine) -> Result<()> {
     run(cargo()
         .args(["doc", "--workspace", "--no-deps", "--quiet"])
+        .args(FEATURES)
         .env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+/// In a target folder of its own: its flag would have everything else built anew.
+fn loom(_: &Machine) -> Result<()> {
+    run(cargo()
+        .args([
+            "test",
+            "--package",
+            "halfopen",
+            "--test",
+            "loom",
+            "--release",
+        ])
+        .env("RUSTFLAGS", "--cfg loom")
+        .env("CARGO_PROFILE_RELEASE_LTO", "off")
+        .env("CARGO_TARGET_DIR", workspace().join("target/loom")))
+}
+
+fn package(_: &Machine) -> Result<()> {
+    let folder = workspace().join("target/package");
+    run(cargo()
+        .args([
+            "package",
+            "--package",
+            "halfopen",
+            "--no-verify",
+            "--allow-dirty",
+            "--quiet",
+        ])
+        .env("CARGO_TARGET_DIR", workspace().join("target")))?;
+    // Elsewhere: below this folder cargo would take it for a part of the workspace.
+    let unpacked = env::temp_dir().join("herdscope-package");
+    // What an earlier version left there is no part of this one.
+    let _ = fs::remove_dir_all(&unpacked);
+    fs::create_dir_all(&unpacked)
+        .map_err(|error| format!("cannot make {}: {error}", unpacked.display()))?;
+    let version = env!("CARGO_PKG_VERSION");
+    let name = format!("halfopen-{version}");
+    unpack(&folder.join(format!("{name}.crate")), &unpacked)?;
+    run(cargo()
+        .current_dir(unpacked.join(name))
+        .args(["test", "--quiet", "--all-features"])
+        .env("CARGO_TARGET_DIR", workspace().join("target")))
+}
+
+/// Unpacks a packaged crate, a tar in gz.
+fn unpack(file: &Path, to: &Path) -> Result<()> {
+    let mut tar = Command::new("tar");
+    run(tar.arg("-xzf").arg(file).arg("-C").arg(to))
 }
 
 fn build_page(machine: &Machine) -> Result<()> {
