@@ -1,7 +1,7 @@
 //! What a reader of a file noticed: one entry a kind of trouble, with its count, its first place
 //! and what was done about it.
 //!
-//! Invariant: an issue never stops the reading; what does is an [`Unreadable`]. Noting costs O(number
+//! Invariant: an issue never stops the reading; what does is an [`Unreadable`](crate::ingest::Unreadable). Noting costs O(number
 //! of kinds), which is small. Pinned by `tests::issues_are_counted_by_code_and_column`.
 
 use serde::Serialize;

@@ -5,7 +5,7 @@
 //! entry here, one fixture in `tests/fixtures/ingest/`, one line in docs/formats.md
 //! (`tests/ingest/exporters.rs` fails while one of them is missing). Pinned there.
 //!
-//! Headers are compared in one form (see [`normal`]): lower case, letters and digits alone.
+//! Headers are compared in one form (see `normal`): lower case, letters and digits alone.
 
 use super::time::Unit;
 

@@ -1,7 +1,7 @@
 //! Bytes of a file to span rows.
 //!
-//! Owns everything about files: gz and encodings ([`decode`]), the dialect ([`sheet`]), which exporter
-//! wrote it ([`exporters`], [`plan`]), what its cells mean ([`intake`], [`time`], [`attributes`]), and
+//! Owns everything about files: gz and encodings (`decode`), the dialect (`sheet`), which exporter
+//! wrote it ([`exporters`], `plan`), what its cells mean (`intake`, [`time`], `attributes`), and
 //! why it cannot be read ([`Unreadable`]). A [`Reader`] takes the bytes as they come and holds the rows
 //! so far; it knows neither files nor browsers, and nothing of parents, traces or calls.
 //!
