@@ -134,6 +134,7 @@ impl Dataset {
             issues: issue_lines(&self.issues),
             spans: self.table.len() as u64,
             traces: self.table.n_traces().into(),
+            extent: self.table.extent().map_or([0, 0], |it| [it.start, it.end]),
             home: self.home(),
             limits: self.limits(),
             edges: self.edges.iter().map(line).collect(),

@@ -113,6 +113,8 @@ pub struct Summary {
     pub spans: u64,
     /// Traces in all.
     pub traces: u64,
+    /// First start and last end, nanoseconds since 1970.
+    pub extent: [i64; 2],
     /// The viewport that holds everything that somebody waited for.
     pub home: Viewport,
     /// The furthest that a viewport goes: late work after the last caller had gone, too.
