@@ -134,6 +134,14 @@ pub fn edges(table: &SpanTable) -> Vec<Edge> {
     })
 }
 
+/// The traces as calls from outside: their roots and orphans, in columns like those of an edge. What
+/// there is to count where no service calls another.
+pub fn arrivals(table: &SpanTable) -> Calls {
+    let spans = (0..table.len() as u32).map(SpanIdx);
+    let tops = spans.filter(|&span| !matches!(table.parent(span), Parent::Span(_)));
+    calls(table, tops.collect())
+}
+
 /// What the callee is called when nothing tells it.
 pub const UNKNOWN_CALLEE: &str = "unknown";
 
@@ -197,7 +205,8 @@ const ROUND_MS: &[u64] = &[
     50_000, 60_000, 90_000, 120_000, 180_000, 300_000, 600_000,
 ];
 
-/// For each span, its first child that belongs to another service.
+/// For each span, the first of its children that received a call: one of another service, or the server
+/// span under a client span where a service calls itself.
 struct Links {
     child: Vec<u32>,
 }
@@ -209,7 +218,10 @@ impl Links {
         for at in 0..table.len() {
             if let Parent::Span(SpanIdx(parent)) = table.parent(SpanIdx(at as u32)) {
                 let parent = parent as usize;
-                if table.service[parent] != table.service[at] && child[parent] == NONE {
+                let crosses = table.service[parent] != table.service[at];
+                let calls_itself =
+                    table.kind[parent] == Kind::Client && table.kind[at] == Kind::Server;
+                if (crosses || calls_itself) && child[parent] == NONE {
                     child[parent] = at as u32;
                 }
             }

@@ -10,7 +10,8 @@ use crate::messages::{EdgeLine, Summary, issue_lines};
 use crate::plot::look;
 use crate::rows::SpanRows;
 use crate::spans::SpanTable;
-use crate::view::{ColorBy, MILLI, Source, Viewport};
+use crate::view::{ColorBy, MILLI, Source, View, Viewport};
+use crate::viewport;
 
 /// A loaded file, or several as one.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +32,8 @@ pub struct Dataset {
     pub edges: Vec<Edge>,
     /// See [`look::opaque_from`].
     pub opaque_from: Vec<u64>,
+    /// What the overview and the rates count where there is no edge.
+    arrivals: Calls,
     no_calls: Calls,
 }
 
@@ -49,27 +52,24 @@ impl Dataset {
         }
     }
 
-    /// Several files as one dataset. What is assumed of any of them is assumed of all.
+    /// Several files of one exporter as one dataset. What only some of them assume, none is said to.
     pub fn merged(name: String, readings: Vec<Reading>) -> Dataset {
         let mut readings = readings.into_iter();
         let Some(mut all) = readings.next() else {
             return Dataset::default();
         };
-        let mut exporters = vec![all.exporter];
+        fn if_same<T: PartialEq>(a: Option<T>, b: Option<T>) -> Option<T> {
+            if a == b { a } else { None }
+        }
         for reading in readings {
             all.rows.append(&reading.rows);
             all.issues.extend(reading.issues);
-            all.assumed.zone = all.assumed.zone.or(reading.assumed.zone);
-            all.assumed.start_unit = all.assumed.start_unit.or(reading.assumed.start_unit);
-            all.assumed.duration_unit = all.assumed.duration_unit.or(reading.assumed.duration_unit);
-            if !exporters.contains(&reading.exporter) {
-                exporters.push(reading.exporter);
-            }
+            let (all, it) = (&mut all.assumed, reading.assumed);
+            all.zone = if_same(all.zone, it.zone);
+            all.start_unit = if_same(all.start_unit, it.start_unit);
+            all.duration_unit = if_same(all.duration_unit, it.duration_unit);
         }
-        Dataset {
-            exporter: exporters.join(" + "),
-            ..Dataset::new(name, None, all)
-        }
+        Dataset::new(name, None, all)
     }
 
     /// The dataset of rows alone, as they are known in the middle of a reading.
@@ -79,13 +79,21 @@ impl Dataset {
         let mut edges = calls::edges(&table);
         calls::mark_timeouts(&mut table, &mut edges);
         let opaque_from = look::opaque_from(&table);
+        let arrivals = match edges.is_empty() {
+            true => calls::arrivals(&table),
+            false => Calls::default(),
+        };
         Dataset {
             name,
             issues,
             table,
             edges,
             opaque_from,
-            ..Dataset::default()
+            arrivals,
+            no_calls: Calls::default(),
+            source: None,
+            exporter: String::new(),
+            assumed: Assumed::default(),
         }
     }
 
@@ -105,6 +113,39 @@ impl Dataset {
     /// The calls of an edge; none for no edge.
     pub fn calls<'a>(&'a self, edge: Option<&'a Edge>) -> &'a Calls {
         edge.map_or(&self.no_calls, |edge| &edge.calls)
+    }
+
+    /// A view as this data can show it. What does not fit is left out and said in `notices`.
+    pub fn settle(&self, mut view: View, notices: &mut Vec<String>) -> View {
+        if let Some(part) = view.viewport
+            && !viewport::overlap(part, self.limits())
+        {
+            view.viewport = None;
+            notices.push(
+                "The link's part of the plot lies outside of this data, so everything is shown."
+                    .to_owned(),
+            );
+        }
+        if let Some((from, to)) = &view.edge
+            && self.edge(view.edge.as_ref()).is_none()
+        {
+            notices.push(format!(
+                "The link's edge {from}->{to} is not in this data, so the one with the most calls is shown."
+            ));
+            view.edge = None;
+        }
+        if let Some(trace) = &view.trace
+            && self.table.find_trace(trace).is_none()
+        {
+            notices.push(format!("The link's trace {trace} is not in this data."));
+            view.trace = None;
+        }
+        view
+    }
+
+    /// What arrived, to be counted over time: the calls of the edge, or all traces where there is none.
+    pub fn traffic<'a>(&'a self, edge: Option<&'a Edge>) -> &'a Calls {
+        edge.map_or(&self.arrivals, |edge| &edge.calls)
     }
 
     /// The viewport that holds everything that somebody waited for.

@@ -195,7 +195,7 @@ impl Engine {
         let home = dataset.home();
         let overview_time = [home.t0, home.t1];
         let edge = dataset.edge_or_first(request.edge.as_ref());
-        let calls = dataset.calls(edge);
+        let calls = dataset.traffic(edge);
         let look = look(dataset, &request.style, request.color_by, &request.hidden);
         let plot = raster::spans(&dataset.table, &look, viewport, request.plot);
         let mut durations: Vec<u64> = (0..calls.len())
@@ -302,7 +302,7 @@ impl Engine {
         }
         let home = dataset.home();
         let pixels = overview::overview(
-            dataset.calls(edge),
+            dataset.traffic(edge),
             &request.style,
             [home.t0, home.t1],
             request.overview,

@@ -98,7 +98,9 @@ pub fn date(ns: i64) -> String {
 /// From one time to another: the second one has its day only where it is another one.
 pub fn time_range(from: i64, to: i64) -> String {
     let decimals = decimals_for(to.saturating_sub(from));
-    let (first, last) = (date(from), date(rounded(to, decimals)));
+    // Rounded before it is split, lest the half second before midnight shows the wrong day.
+    let (from, to) = (rounded(from, decimals), rounded(to, decimals));
+    let (first, last) = (date(from), date(to));
     let (from, to) = (time_of_day(from, decimals), time_of_day(to, decimals));
     if first == last {
         format!("{first} {from} \u{2013} {to} UTC")
@@ -133,6 +135,28 @@ fn civil(days: i64) -> (i64, i64, i64) {
     };
     let year = year + era * 400 + i64::from(month <= 2);
     (year, month, day)
+}
+
+/// A rate: `240/s`, `2.5/s`, `18/min`.
+pub fn rate(per_second: f64) -> String {
+    match per_second {
+        10.0.. => format!("{}/s", count(per_second.round() as u64)),
+        1.0.. => format!("{per_second:.1}/s"),
+        _ => format!("{:.1}/min", per_second * 60.0),
+    }
+}
+
+/// A text that may come from a file, safe on a terminal and in a picture: control characters, which
+/// would be obeyed or refused there, are replaced.
+pub fn printable(text: &str) -> String {
+    let safe = |c: char| {
+        if c.is_control() && c != '\n' {
+            char::REPLACEMENT_CHARACTER
+        } else {
+            c
+        }
+    };
+    text.chars().map(safe).collect()
 }
 
 /// A count in groups of three: `72,165`.
@@ -241,6 +265,31 @@ mod tests {
         }
         assert_eq!(time_of_day(i64::MAX, 9), "23:47:16.854775807");
         assert_eq!(time_of_day(i64::MIN, 9), "00:12:43.145224192");
+    }
+
+    #[test]
+    fn midnight_is_rounded_into_once() {
+        let before = 20_000 * 86_400 * S as i64 - 400_000_000;
+        let range = time_range(before, before + 3 * 3_600 * S as i64);
+        assert_eq!(range, "2024-10-04 00:00:00 \u{2013} 03:00:00 UTC");
+    }
+
+    #[test]
+    fn rates_have_a_unit_that_suits_them() {
+        let cases = [
+            (240.4, "240/s"),
+            (2.54, "2.5/s"),
+            (0.3, "18.0/min"),
+            (0.0, "0.0/min"),
+        ];
+        for (per_second, text) in cases {
+            assert_eq!(rate(per_second), text);
+        }
+    }
+
+    #[test]
+    fn control_characters_are_not_printed() {
+        assert_eq!(printable("a\u{1b}[31m\0\nb"), "a\u{fffd}[31m\u{fffd}\nb");
     }
 
     #[test]

@@ -162,22 +162,34 @@ pub fn rates(calls: &Calls, replay: &Replay, viewport: Viewport, width: u32) -> 
     scene
 }
 
-/// For each bin, the calls per second of the clock minute that it begins in. Calls stand by start, so
-/// a minute is two look-ups.
+/// For each bin, the calls per second of the clock minute that it begins in, over the part of the
+/// minute that the file covers. Calls stand by start, so a minute is two look-ups.
 fn minute_averages(calls: &Calls, from: i64, step: i64, n: usize) -> Vec<f32> {
-    const MINUTE: i64 = 60_000_000_000;
+    const SECOND: i64 = 1_000_000_000;
+    const MINUTE: i64 = 60 * SECOND;
+    let (first, last) = match (calls.start.first(), calls.start.last()) {
+        (Some(&first), Some(&last)) => (first, last),
+        _ => return vec![0.0; n],
+    };
     let before = |time: i64| calls.start.partition_point(|&start| start < time);
-    let mut last = (i64::MIN, 0.0);
+    let mut known = (i64::MIN, 0.0);
     let average = |bin: usize| {
         let minute = from
             .saturating_add(step.saturating_mul(bin as i64))
             .div_euclid(MINUTE);
-        if last.0 != minute {
-            let began = minute.saturating_mul(MINUTE);
-            let calls = before(began.saturating_add(MINUTE)) - before(began);
-            last = (minute, calls as f32 / 60.0);
+        if known.0 != minute {
+            let (began, ended) = (
+                minute.saturating_mul(MINUTE),
+                (minute + 1).saturating_mul(MINUTE),
+            );
+            let covered = ended.min(last).saturating_sub(began.max(first)).max(SECOND);
+            let calls = before(ended) - before(began);
+            known = (
+                minute,
+                (calls as f64 / (covered as f64 / SECOND as f64)) as f32,
+            );
         }
-        last.1
+        known.1
     };
     (0..n).map(average).collect()
 }

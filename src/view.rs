@@ -274,12 +274,12 @@ fn read_source(value: &str) -> Option<Source> {
 fn read_range(value: &str, decimals: usize) -> Option<(i64, i64)> {
     let (from, to) = value.split_once("..")?;
     let (from, to) = (read_decimal(from, decimals)?, read_decimal(to, decimals)?);
-    let within = |it: i64| (-FURTHEST..=FURTHEST).contains(&it);
-    (from < to && within(from) && within(to)).then_some((from, to))
+    let width = to.checked_sub(from)?;
+    (width > 0 && (-FURTHEST..FURTHEST).contains(&from)).then_some((from, to))
 }
 
-/// No edge of a viewport lies further from 0, so that widths do not overflow: 146 years of time.
-const FURTHEST: i64 = 1 << 62;
+/// No viewport begins further from 0: two centuries of time, and room to move.
+const FURTHEST: i64 = 3 << 61;
 
 fn read_decimal(text: &str, decimals: usize) -> Option<i64> {
     let (whole, rest) = text.split_once('.').unwrap_or((text, ""));

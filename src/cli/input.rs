@@ -5,20 +5,53 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use herdscope::dataset::Dataset;
+use herdscope::format;
 use herdscope::ingest::{Limits, Reader, Reading};
+use herdscope::issues::Code;
 
 use super::Failure;
 
 const CHUNK: usize = 1 << 20;
 
-/// Reads all files; several are merged into one dataset.
+/// Reads all files; several, of one exporter, are merged into one dataset.
 pub fn read(files: &[PathBuf]) -> Result<Dataset, Failure> {
     let readings = files
         .iter()
         .map(|path| read_one(path))
         .collect::<Result<Vec<_>, _>>()?;
+    for (path, reading) in files.iter().zip(&readings) {
+        let (first, exporter) = (&files[0], readings[0].exporter);
+        if reading.exporter != exporter {
+            return Err(Failure::Input(format!(
+                "{} was written by {exporter} and {} by {}: files of different exporters cannot be \
+                 read as one; give them one at a time",
+                name(first),
+                name(path),
+                reading.exporter
+            )));
+        }
+    }
     let names: Vec<String> = files.iter().map(|path| name(path)).collect();
     Ok(Dataset::merged(names.join(" + "), readings))
+}
+
+/// Says on standard error what would mislead whoever reads a replay or a picture.
+pub fn warn(dataset: &Dataset) {
+    let misleading = [
+        Code::AllFailed,
+        Code::Capped,
+        Code::Sampled,
+        Code::ParentMissing,
+        Code::CoarseTimes,
+        Code::SpreadsheetIds,
+    ];
+    for issue in dataset
+        .issues
+        .iter()
+        .filter(|issue| misleading.contains(&issue.code))
+    {
+        eprintln!("herdscope: note: {}", format::printable(&issue.message()));
+    }
 }
 
 fn read_one(path: &Path) -> Result<Reading, Failure> {
@@ -54,10 +87,11 @@ fn read_one(path: &Path) -> Result<Reading, Failure> {
 
 fn name(path: &Path) -> String {
     if path == Path::new("-") {
-        "standard input".to_owned()
-    } else {
-        path.display().to_string()
+        return "standard input".to_owned();
     }
+    // The name alone: pictures are made to be shown, and a path says more than that.
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    format::printable(&name.to_string_lossy())
 }
 
 fn unopened(error: &io::Error) -> String {

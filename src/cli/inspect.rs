@@ -25,7 +25,7 @@ fn as_json(dataset: &Dataset) -> Value {
         "spans": table.len(),
         "traces": table.n_traces(),
         "services": services(dataset)
-            .map(|(name, spans)| json!({ "name": name, "spans": spans }))
+            .map(|(name, spans)| json!({ "name": named(name), "spans": spans }))
             .collect::<Vec<_>>(),
         "edges": dataset.edges.iter().map(edge_json).collect::<Vec<_>>(),
         "start_ns": extent.as_ref().map(|it| ns(it.start)),
@@ -94,6 +94,7 @@ fn as_text(dataset: &Dataset) -> String {
         line("services".to_owned());
     }
     for (name, spans) in services {
+        let name = named(name).unwrap_or("(no service)");
         line(format!(
             "  {name}: {}",
             format::counted(spans as u64, "span")
@@ -109,17 +110,33 @@ fn as_text(dataset: &Dataset) -> String {
         } else {
             format!(" via {}", edge.via.join(", "))
         };
+        let failed = match (count.failed, count.timed_out) {
+            (0, _) => "none failed".to_owned(),
+            (failed, 0) => format!("{} failed", format::count(failed as u64)),
+            (failed, cut) => {
+                format!(
+                    "{} failed ({} by timeout)",
+                    format::count(failed as u64),
+                    format::count(cut as u64)
+                )
+            }
+        };
+        let unknown = match count.unknown {
+            0 => String::new(),
+            n => format!(
+                ", {} without an outcome (refused by a breaker, or of unknown duration)",
+                format::count(n as u64)
+            ),
+        };
         let instances = match edge.n_instances() {
             Some(n) => format::counted(n as u64, "instance"),
             None => "instances unknown".to_owned(),
         };
         line(format!(
-            "  {} -> {}{via}: {}, {} failed, {} of them timed out, {instances}",
+            "  {} -> {}{via}: {}, {failed}{unknown}, {instances}",
             edge.from,
             edge.to,
             format::counted(edge.calls.len() as u64, "call"),
-            count.failed,
-            count.timed_out,
         ));
     }
     if !dataset.issues.is_empty() {
@@ -134,6 +151,11 @@ fn as_text(dataset: &Dataset) -> String {
         ));
     }
     text
+}
+
+/// A service's name; `None` where the file names none.
+fn named(name: &str) -> Option<&str> {
+    Some(name).filter(|name| !name.is_empty())
 }
 
 /// Each service with its number of spans, in the order of names.

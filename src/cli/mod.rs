@@ -12,6 +12,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use herdscope::format;
 
 /// Every trace of an incident at once, and the circuit breaker replayed over it.
 #[derive(Debug, Parser)]
@@ -62,7 +63,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
+/// Prints sentences, which may hold names out of a file.
 fn print(text: &str) -> Result<(), Failure> {
+    print_raw(&format::printable(text))
+}
+
+fn print_raw(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     written.map_err(|error| match error.kind() {
@@ -72,7 +78,7 @@ fn print(text: &str) -> Result<(), Failure> {
 }
 
 fn print_json(value: &serde_json::Value) -> Result<(), Failure> {
-    print(&format!("{value:#}\n"))
+    print_raw(&format!("{value:#}\n"))
 }
 
 /// Nanoseconds as JSON has them here: a string, since a JSON number would lose digits.

@@ -7,8 +7,9 @@ use clap::{Args, ValueEnum};
 use herdscope::engine::Engine;
 use herdscope::plot::picture;
 use herdscope::view::View;
+use serde_json::json;
 
-use super::{Failure, input};
+use super::{Failure, input, ns, print, print_json};
 
 #[derive(Debug, Args)]
 pub struct Options {
@@ -16,20 +17,28 @@ pub struct Options {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// What to look at: what stands after # in a link of the page.
-    #[arg(long, value_name = "HASH", default_value = "")]
+    #[arg(
+        long,
+        value_name = "HASH",
+        default_value = "",
+        hide_default_value = true
+    )]
     view: String,
     /// The picture to write: a .png or an .svg.
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
-    /// Size in CSS pixels.
+    /// Size in CSS pixels, from 200x300 to 8192x8192.
     #[arg(long, value_name = "WxH", default_value = "1440x900", value_parser = size)]
     size: [u32; 2],
     /// Device pixels of a CSS pixel.
-    #[arg(long, value_name = "1|2|3", default_value = "1", value_parser = clap::value_parser!(u8).range(1..=4))]
+    #[arg(long, value_name = "1..4", default_value = "1", value_parser = clap::value_parser!(u8).range(1..=4))]
     scale: u8,
     /// The colours.
     #[arg(long, default_value = "light")]
     theme: Theme,
+    /// Prints JSON: the picture's file, and the part of the plot that it shows.
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -46,11 +55,15 @@ enum Format {
 
 pub fn run(options: &Options) -> Result<(), Failure> {
     let format = format(&options.output)?;
-    let (view, notices) = View::parse(&options.view);
+    let dataset = input::read(&options.files)?;
+    input::warn(&dataset);
+    let (view, mut notices) = View::parse(&options.view);
+    let view = dataset.settle(view, &mut notices);
     for notice in notices {
-        eprintln!("herdscope: {notice}");
+        eprintln!("herdscope: {}", herdscope::format::printable(&notice));
     }
-    let mut engine = Engine::with(input::read(&options.files)?);
+    let shown = view.viewport.unwrap_or_else(|| dataset.home());
+    let mut engine = Engine::with(dataset);
     let how = picture::Options {
         size: options.size,
         scale: options.scale.into(),
@@ -70,7 +83,15 @@ pub fn run(options: &Options) -> Result<(), Failure> {
             "{}: it cannot be written: {error}",
             options.output.display()
         ))
-    })
+    })?;
+    if options.json {
+        return print_json(&json!({
+            "output": options.output,
+            "t_ns": [ns(shown.t0), ns(shown.t1)],
+            "ranks_milli": [shown.y0, shown.y1],
+        }));
+    }
+    print(&format!("{}\n", options.output.display()))
 }
 
 fn format(output: &Path) -> Result<Format, Failure> {

@@ -5,6 +5,7 @@ use halfopen::{Config, State};
 use herdscope::calls::Edge;
 use herdscope::dataset::Dataset;
 use herdscope::format;
+use herdscope::herds::{self, Attempt, AttemptResult};
 use herdscope::replay::{self, Breaker, Replay};
 use serde_json::{Value, json};
 
@@ -14,11 +15,17 @@ use super::{Failure, Files, input, ns, print, print_json};
 pub struct Options {
     #[command(flatten)]
     files: Files,
-    /// The edge, CALLER->CALLEE; by default the one with the most calls.
+    /// The edge, as in "checkout->inventory"; by default the one with the most calls.
     #[arg(long, value_name = "A->B")]
     edge: Option<String>,
-    /// The breaker's settings, as in window=100,min=20,fail=50%,open=60s,probes=10.
-    #[arg(long, value_name = "TEXT", default_value = "")]
+    /// The breaker's settings, as in window=100,min=20,fail=50%,open=60s,probes=10, or the name of a
+    /// preset: resilience4j (the default), hystrix, polly, gobreaker, envoy.
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        hide_default_value = true
+    )]
     breaker: String,
     /// One breaker an instance, as in production; with no, one for all.
     #[arg(long, value_name = "yes|no", default_value = "yes")]
@@ -32,12 +39,13 @@ enum YesNo {
 }
 
 pub fn run(options: &Options) -> Result<(), Failure> {
-    let config: Config = options
-        .breaker
-        .parse()
-        .map_err(|error: halfopen::ConfigError| Failure::Usage(format!("--breaker: {error}")))?;
+    let config = config(&options.breaker)?;
     let named = options.edge.as_deref().map(named_edge).transpose()?;
     let dataset = input::read(&options.files.files)?;
+    input::warn(&dataset);
+    if dataset.table.is_empty() {
+        return no_spans(options, &config, &dataset);
+    }
     let edge = find_edge(&dataset, named.as_ref())?;
     let how = replay::Options {
         config,
@@ -45,10 +53,36 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     };
     let replay = replay::replay(&edge.calls, &how);
     if options.files.json {
-        print_json(&as_json(edge, &how.config, &replay))
+        print_json(&as_json(&dataset, edge, &how.config, &replay))
     } else {
-        print(&as_text(edge, &how.config, &replay))
+        let attempts = herds::attempts(&dataset.table, &edge.calls, &replay);
+        print(&as_text(edge, &how.config, &replay, &attempts))
     }
+}
+
+fn config(text: &str) -> Result<Config, Failure> {
+    if let Some(preset) = halfopen::presets::find(text.trim()) {
+        return Ok(preset.config());
+    }
+    text.parse()
+        .map_err(|error: halfopen::ConfigError| Failure::Usage(format!("--breaker: {error}")))
+}
+
+/// A file with a header and no rows is an answer, too.
+fn no_spans(options: &Options, config: &Config, dataset: &Dataset) -> Result<(), Failure> {
+    if options.files.json {
+        return print_json(&json!({
+            "edge": null,
+            "breaker": config.to_string(),
+            "per_instance": null,
+            "calls": 0,
+            "withheld": 0,
+            "outcome_unknown": 0,
+            "breakers": [],
+            "issues": dataset.issues,
+        }));
+    }
+    print(&format!("{}: no spans, so no calls\n", dataset.name))
 }
 
 fn named_edge(text: &str) -> Result<(String, String), Failure> {
@@ -67,25 +101,47 @@ fn find_edge<'a>(
     named: Option<&(String, String)>,
 ) -> Result<&'a Edge, Failure> {
     dataset.edge(named).ok_or_else(|| {
-        let edges: Vec<String> =
-            dataset.edges.iter().map(|it| format!("{}->{}", it.from, it.to)).collect();
+        let edges: Vec<String> = dataset
+            .edges
+            .iter()
+            .map(|it| format!("{}->{}", it.from, it.to))
+            .collect();
+        let name = &dataset.name;
         Failure::Input(match named {
-            _ if edges.is_empty() => format!(
-                "{}: no calls between services are in it, so there is nothing that a breaker guards; \
-                 export client spans too",
-                dataset.name
-            ),
-            Some((from, to)) => format!(
-                "{}: there is no edge {from}->{to}; it has {}",
-                dataset.name,
-                edges.join(", ")
-            ),
-            None => format!("{}: it has no edge", dataset.name),
+            Some((from, to)) if !edges.is_empty() => {
+                let shown = &edges[..edges.len().min(MOST_EDGES)];
+                let more = match edges.len() - shown.len() {
+                    0 => String::new(),
+                    n => format!(" and {n} more"),
+                };
+                format!(
+                    "{name}: there is no edge {from}->{to}; it has {}{more}",
+                    shown.join(", ")
+                )
+            }
+            _ => format!("{name}: {}", why_no_edges(dataset)),
         })
     })
 }
 
-fn as_json(edge: &Edge, config: &Config, replay: &Replay) -> Value {
+/// As many edges as a message lists.
+const MOST_EDGES: usize = 10;
+
+/// What is missing for calls to be found.
+fn why_no_edges(dataset: &Dataset) -> &'static str {
+    let table = &dataset.table;
+    let (roots, _) = table.roots_and_orphans();
+    if table.n_traces() as usize == table.len() {
+        "each row is a trace of its own, so who calls whom cannot be told; export trace and parent ids, too"
+    } else if roots == table.len() {
+        "no span has a parent, so who calls whom cannot be told; export the column of parent ids, too"
+    } else {
+        "no calls between services are in it, so there is nothing that a breaker guards; export client \
+         spans, too"
+    }
+}
+
+fn as_json(dataset: &Dataset, edge: &Edge, config: &Config, replay: &Replay) -> Value {
     let breaker = |it: &Breaker| {
         let transition = |it: &halfopen::Transition| {
             json!({
@@ -115,6 +171,7 @@ fn as_json(edge: &Edge, config: &Config, replay: &Replay) -> Value {
         "withheld": replay.withheld,
         "outcome_unknown": replay.outcome_unknown,
         "breakers": replay.breakers.iter().map(breaker).collect::<Vec<_>>(),
+        "issues": dataset.issues,
     })
 }
 
@@ -144,12 +201,12 @@ impl TimeIn {
     }
 }
 
-fn as_text(edge: &Edge, config: &Config, replay: &Replay) -> String {
+fn as_text(edge: &Edge, config: &Config, replay: &Replay, attempts: &[Attempt]) -> String {
     let mut text = String::new();
     let mut line = |it: String| text.extend([it.as_str(), "\n"]);
     line(format!("{} -> {}, {config}", edge.from, edge.to));
     line(format!(
-        "{}, {} withheld, {} without an outcome",
+        "{}, {} withheld, {} admitted without an outcome",
         format::counted(edge.calls.len() as u64, "call"),
         format::count(replay.withheld),
         format::count(replay.outcome_unknown),
@@ -157,8 +214,16 @@ fn as_text(edge: &Edge, config: &Config, replay: &Replay) -> String {
     if !replay.per_instance {
         line("one breaker for all instances: real ones trip apart".to_owned());
     }
+    for (at, it) in attempts.iter().enumerate() {
+        line(attempt_line(at + 1, it));
+    }
     for breaker in &replay.breakers {
-        let name = breaker.instance.as_deref().unwrap_or("all instances");
+        let unnamed = if replay.per_instance {
+            "calls of unknown instance"
+        } else {
+            "all instances"
+        };
+        let name = breaker.instance.as_deref().unwrap_or(unnamed);
         let time_in = TimeIn::of(breaker, replay);
         let share = |time: i64| 100.0 * time as f64 / (replay.to - replay.from).max(1) as f64;
         line(format!(
@@ -171,7 +236,8 @@ fn as_text(edge: &Edge, config: &Config, replay: &Replay) -> String {
         ));
         for it in &breaker.transitions {
             line(format!(
-                "  {} {} -> {} ({})",
+                "  {} {} {} -> {} ({})",
+                format::date(it.at),
                 format::time_of_day(it.at, 9),
                 it.from.as_str(),
                 it.to.as_str(),
@@ -180,4 +246,33 @@ fn as_text(edge: &Edge, config: &Config, replay: &Replay) -> String {
         }
     }
     text
+}
+
+fn attempt_line(number: usize, attempt: &Attempt) -> String {
+    let jump = match (attempt.rate_before, attempt.rate_after) {
+        (Some(before), Some(after)) if before > 0.0 => {
+            format!(", rate \u{d7}{:.1}", after / before)
+        }
+        _ => String::new(),
+    };
+    let outcome = match (attempt.result, attempt.close_ns, attempt.reopen_ns) {
+        (AttemptResult::Held, ..) => "held".to_owned(),
+        (AttemptResult::Trampled, Some(closed), Some(opened)) => {
+            format!(
+                "trampled {} after closing",
+                format::duration(opened.abs_diff(closed))
+            )
+        }
+        (AttemptResult::Trampled, ..) => "trampled".to_owned(),
+        (AttemptResult::Refused, ..) => "refused: the probes failed".to_owned(),
+    };
+    format!(
+        "attempt {number} at {} {}: {} of {} probes ok{jump}, {} of {} timed out, {outcome}",
+        format::date(attempt.half_open_ns),
+        format::time_of_day(attempt.half_open_ns, 3),
+        attempt.probes_ok,
+        attempt.probes,
+        attempt.timed_out,
+        format::counted(attempt.calls, "call"),
+    )
 }

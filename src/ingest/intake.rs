@@ -6,6 +6,7 @@
 //! and by `tests/ingest/edge.rs`.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use super::attributes;
 use super::exporters::Field;
@@ -14,6 +15,13 @@ use super::time::{Stamp, Told, Unit, parse_duration, parse_time};
 use crate::issues::{Code, Issues};
 use crate::outcome::{Evidence, outcome};
 use crate::rows::{Kind, SpanRow, SpanRows};
+
+/// When spans can start, in nanoseconds since 1970: from 1896 to 2116. With [`LONGEST`], the distance
+/// of any two times of a file and some room around them is an `i64`.
+const STARTS: Range<i64> = -(1 << 61)..1 << 62;
+
+/// How long spans can last, in nanoseconds: 36 years.
+const LONGEST: u64 = 1 << 60;
 
 /// The cells of one row, one after the other.
 #[derive(Clone, Copy)]
@@ -83,7 +91,8 @@ impl Intake {
     pub(super) fn take(&mut self, plan: &Plan, record: Record<'_>, row: u64) {
         let cell = |field| cell(plan, record, field);
         let text = cell(Field::Start);
-        let Some(start) = parse_time(text, plan.start_unit) else {
+        let start = parse_time(text, plan.start_unit).filter(|it| STARTS.contains(&it.ns));
+        let Some(start) = start else {
             let column = plan.header(Field::Start);
             self.issues
                 .note(Code::BadTime, Some(row), column, Some(text));
@@ -226,7 +235,8 @@ impl Intake {
             },
         };
         let code = match told {
-            Told::Ns(ns) => return Some(ns),
+            Told::Ns(ns) if ns <= LONGEST => return Some(ns),
+            Told::Ns(_) => Code::BadDuration,
             Told::Negative => Code::NegativeDuration,
             Told::Nothing => Code::BadDuration,
         };

@@ -78,7 +78,11 @@ pub fn draw_plot_axes<DB: DrawingBackend>(
     for &time in &ticks.times {
         let x = left + on.x(time).round() as i32;
         pen.line([x, top], [x, bottom], style.grid)?;
-        let label = format::time_of_day(time, ticks.decimals);
+        let midnight = time.rem_euclid(DAY) == 0;
+        let label = match midnight {
+            true => format::date(time),
+            false => format::time_of_day(time, ticks.decimals),
+        };
         // A label at the edge moves in rather than being cut off.
         let half = pen.px(label.len() as f64 * HALF_DIGIT);
         let middle = x.min(pen.size()[0] as i32 - half);
@@ -209,9 +213,10 @@ pub fn draw_rates<DB: DrawingBackend>(
         .unwrap_or(0)
         .max(highest(&rates.timed_out))
         .max(highest(&rates.failed));
-    let most = f64::from(most.max(1));
+    let average = rates.minute_average.iter().copied().fold(0.0, f32::max);
+    let most = f64::from(most.max(1)).max(f64::from(average) * seconds);
     let y = |count: f64| bottom - (count / most * f64::from(bottom - top)).round() as i32;
-    let title = "requests/s \u{2013} sent \u{b7} timed out \u{b7} withheld by the replayed breaker (grey) \
+    let title = "requests/s \u{2013} sent \u{b7} timed out \u{b7} failed \u{b7} withheld by the replayed breaker (grey) \
                  \u{b7} the 1-minute average a dashboard shows (dashes)";
     pen.text(
         title,
@@ -264,7 +269,7 @@ pub fn draw_rates<DB: DrawingBackend>(
         pen.dashes([x(first), x(end)], at, style.ink)?;
         first = end;
     }
-    let label = format!("{}/s", format::count((most / seconds).round() as u64));
+    let label = format::rate(most / seconds);
     let right = plot.x - pen.px(8.0);
     pen.text(
         &label,
@@ -380,6 +385,8 @@ fn draw_failure_rate<DB: DrawingBackend>(
     }
     pen.path(steps, style.ink_2)
 }
+
+const DAY: i64 = 86_400 * 1_000_000_000;
 
 /// The times that get a label.
 struct TimeTicks {
@@ -534,6 +541,7 @@ impl<'a, DB: DrawingBackend> Pen<'a, DB> {
         let font = (FONT, TEXT * self.scale).into_font();
         let (color, anchor) = (solid(color), Pos::new(anchor.0, anchor.1));
         let style = TextStyle::from(font).color(&color).pos(anchor);
+        let text = format::printable(text);
         self.area.draw(&Text::new(text, (at[0], at[1]), style))
     }
 }

@@ -234,6 +234,7 @@ impl Picture {
         area.fill(&color(style.plot))?;
         let px = |css: f64| (css * scale).round() as i32;
         let text = |text: &str, at: (i32, i32), size: f64, ink: Rgb| {
+            let text = format::printable(text);
             let ink = color(ink);
             let font = (FONT, size * scale).into_font();
             let style = TextStyle::from(font).color(&ink);
@@ -280,13 +281,14 @@ impl Picture {
         let style = TextStyle::from((FONT, 11.0 * self.scale).into_font()).color(&ink);
         let mut right = self.size[0] as i32 - px(PAD);
         for entry in self.legend.iter().rev() {
-            let (width, _) = area.estimate_text_size(&entry.label, &style)?;
+            let label = legend_label(&entry.label);
+            let (width, _) = area.estimate_text_size(&label, &style)?;
             let left = right - width as i32;
-            area.draw(&Text::new(
-                entry.label.as_str(),
-                (left, px(8.0)),
-                style.clone(),
-            ))?;
+            // The title has the left half.
+            if left < self.size[0] as i32 / 2 {
+                break;
+            }
+            area.draw(&Text::new(label, (left, px(8.0)), style.clone()))?;
             let swatch = [(left - px(22.0), px(10.0)), (left - px(6.0), px(18.0))];
             let fill = match entry.color {
                 Swatch::Series(at) => self.style.series[at as usize % self.style.series.len()],
@@ -318,6 +320,16 @@ impl Picture {
                 [self.plot.x + area.x, self.plot.y + area.y],
             ),
         ]
+    }
+}
+
+/// A name in the legend, shortened.
+fn legend_label(name: &str) -> String {
+    const LONGEST: usize = 28;
+    let name = format::printable(name);
+    match name.char_indices().nth(LONGEST) {
+        Some((cut, _)) => format!("{}\u{2026}", &name[..cut]),
+        None => name,
     }
 }
 

@@ -128,6 +128,16 @@ fn without_kinds_a_span_whose_child_is_of_another_service_is_a_call() {
 }
 
 #[test]
+fn a_service_that_calls_itself_is_its_own_callee() {
+    check(
+        "a 1 - web client 0+90
+         a 2 1 web server 1+70
+         a 3 2 web internal 2+60",
+        &["web>web 1/0/0/0 x?"],
+    );
+}
+
+#[test]
 fn rejections_and_unknown_durations_are_arrivals_without_an_outcome() {
     check(
         "a 1 - web client 0+1 rejected >api

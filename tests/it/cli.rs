@@ -178,11 +178,80 @@ fn standard_input_and_several_files_are_read() {
 }
 
 #[test]
+fn files_of_different_exporters_are_refused() {
+    let folder = scratch("different");
+    let dash0 = folder.join("dash0.csv");
+    let head = "otel.span.start_time,otel.span.duration,otel.trace.id,otel.span.id,service.name\n";
+    let row = "2026-02-16T09:12:03.456Z,150ms,t,s,web\n";
+    fs::write(&dash0, format!("{head}{row}")).expect("a file");
+    let output = run(&["inspect", &sample(), &dash0.display().to_string()]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(
+        (output.status.code(), said.lines().count()),
+        (Some(1), 1),
+        "{said}"
+    );
+    assert!(
+        said.contains("incident.csv.gz") && said.contains("dash0.csv"),
+        "{said}"
+    );
+    assert!(
+        said.contains("clickhouse") && said.contains("one at a time"),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_misleads_a_replay_is_said_beside_it() {
+    let head = "trace_id,span_id,parent_span_id,service.name,name,kind,start_time,duration_ms,status,peer.service\n";
+    let row = |at: usize| {
+        format!(
+            "t{at},s,,web,GET,client,2026-01-05T10:00:{:02}.000Z,30,ERROR,api\n",
+            at % 60
+        )
+    };
+    let text: String = std::iter::once(head.to_owned())
+        .chain((0..30).map(row))
+        .collect();
+    let output = run_with_input(&["replay", "-"], text.as_bytes());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        output.status.success() && said.contains("every trace failed"),
+        "{said}"
+    );
+}
+
+#[test]
+fn names_do_not_reach_the_terminal_as_commands() {
+    let text = "trace_id,span_id,service.name,name,start_time,duration_ms\n\
+                t,s,\u{1b}[31mweb,GET,2026-01-05T10:00:00.000Z,30\n";
+    let output = run_with_input(&["inspect", "-"], text.as_bytes());
+    assert!(output.status.success() && !output.stdout.contains(&0x1b));
+}
+
+#[test]
+fn times_that_cannot_be_compared_cost_their_row() {
+    let text = "trace_id,span_id,service.name,name,start_time,duration_ms\n\
+                t,s,web,GET,2026-01-05T10:00:00.000Z,30\n\
+                u,s,web,GET,2261-01-05T10:00:00.000Z,30\n";
+    let it = json(&run_with_input(
+        &["inspect", "-", "--json"],
+        text.as_bytes(),
+    ));
+    assert_eq!(
+        (&it["spans"], &it["issues"][0]["code"]),
+        (&1.into(), &"bad_time".into())
+    );
+}
+
+#[test]
 fn a_header_without_rows_is_done() {
     let head = b"trace_id,span_id,parent_span_id,service.name,name,start_time,duration_ms,status\n";
     let it = json(&run_with_input(&["inspect", "-", "--json"], head));
     assert_eq!((&it["spans"], &it["start_ns"]), (&0.into(), &Value::Null));
     assert_eq!(it["issues"][0]["code"], "no_rows");
+    let it = json(&run_with_input(&["replay", "-", "--json"], head));
+    assert_eq!((&it["edge"], &it["calls"]), (&Value::Null, &0.into()));
 }
 
 /// Each input that cannot be used: exit code 1, nothing on standard output, one line that says what

@@ -3,7 +3,7 @@
 use herdscope::engine::{Engine, Frame};
 use herdscope::messages::{BandState, FrameRequest, PointRequest, Summary};
 use herdscope::plot::picture;
-use herdscope::view::{ColorBy, Source, Viewport};
+use herdscope::view::{ColorBy, Pane, Source, View, Viewport};
 
 use crate::given::sample;
 
@@ -221,6 +221,39 @@ fn pointing_and_picking_agree() {
     marked.trace = Some(trace.trace_id);
     assert_eq!(engine.frame(&marked).scene.marked, Some(trace.rank));
     assert_eq!(engine.trace("nothing like it"), None);
+}
+
+#[test]
+fn without_an_edge_the_traces_are_counted() {
+    let dataset = crate::given::dataset("a 1 - web server 0+10\n b 1 - web server 5+10 timed_out");
+    let mut engine = Engine::with(dataset);
+    let frame = engine.frame(&request(None));
+    assert_eq!(
+        (frame.scene.replay.edge.clone(), frame.scene.replay.calls),
+        (None, 0)
+    );
+    assert_eq!(frame.scene.rates.sent.iter().sum::<u32>(), 2);
+    assert_eq!(frame.scene.rates.timed_out.iter().sum::<u32>(), 1);
+    assert!(frame.overview.chunks(4).any(|pixel| pixel[3] > 0));
+}
+
+#[test]
+fn views_that_do_not_fit_are_said_to() {
+    let dataset = sample();
+    let mut notices = Vec::new();
+    let (view, _) = View::parse("t=1..2&y=5..6&edge=a->b&trace=none&pane=trace");
+    let settled = dataset.settle(view, &mut notices);
+    assert_eq!(
+        settled,
+        View {
+            pane: Pane::Trace,
+            ..View::default()
+        }
+    );
+    assert_eq!(notices.len(), 3);
+    let (view, _) = View::parse("edge=shop-web->edge-proxy");
+    assert_eq!(dataset.settle(view.clone(), &mut notices), view);
+    assert_eq!(notices.len(), 3);
 }
 
 #[test]

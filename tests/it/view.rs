@@ -114,7 +114,7 @@ fn views() -> impl Strategy<Value = View> {
             (name, any::<u64>(), any::<u64>())
                 .prop_map(|(name, size, hash)| Source::File(FileMark { name, size, hash })),
         ];
-    let edge = -(1i64 << 62)..=1i64 << 62;
+    let edge = -(1i64 << 61)..=3i64 << 61;
     let range = (edge.clone(), edge).prop_filter("not empty", |(from, to)| from < to);
     let ranks = (-9_999_999..9_999_999i64, 1..9_999_999i64).prop_map(|(from, n)| (from, from + n));
     let viewport = (range, ranks).prop_map(|((t0, t1), (y0, y1))| Viewport { t0, t1, y0, y1 });
