@@ -51,7 +51,7 @@ fn copy_link(app: &Rc<App>) {
     if pasted {
         notices::tell(
             &app.dom,
-            notices::LINK,
+            notices::COPY,
             "Pasted text is not in the link: save it as a file and drop that, and the link can ask for it.",
         );
     }
@@ -107,8 +107,8 @@ fn render_file(app: &App, summary: &Summary) {
     let dom = &app.dom;
     dom.text("file-name", &summary.name);
     dom::set(&dom.html("file-name"), "title", &summary.name);
-    let home = summary.home;
-    let took = u64::try_from(home.t1.saturating_sub(home.t0)).unwrap_or(0);
+    let [start, end] = summary.extent;
+    let took = u64::try_from(end.saturating_sub(start)).unwrap_or(0);
     let facts = [
         summary.exporter.clone(),
         format::counted(summary.spans, "span"),

@@ -4,7 +4,7 @@
 //! or what it was about is over; nothing on screen is covered by it.
 
 use wasm_bindgen::prelude::*;
-use web_sys::{HtmlElement, HtmlInputElement};
+use web_sys::{Element, HtmlElement, HtmlInputElement};
 
 use crate::web::dom::{self, Dom};
 
@@ -13,7 +13,7 @@ pub type Action = (&'static str, Box<dyn FnOnce()>);
 
 /// Messages about opening and reading.
 pub const READING: &str = "reading";
-/// Messages about what a link says.
+/// What a link says and this page or this data cannot follow: one message of a sentence each.
 pub const LINK: &str = "link";
 /// Where the data of a link is.
 pub const SOURCE: &str = "source";
@@ -21,6 +21,8 @@ pub const SOURCE: &str = "source";
 pub const WANTED: &str = "wanted";
 /// The engine's end.
 pub const ENGINE: &str = "engine";
+/// What a link cannot hold.
+pub const COPY: &str = "copy";
 /// Anything else.
 pub const OTHER: &str = "other";
 
@@ -32,6 +34,17 @@ pub fn error(dom: &Dom, key: &str, text: &str) {
 /// Says something that is no error.
 pub fn tell(dom: &Dom, key: &str, text: &str) {
     show(dom, key, false, text, Vec::new());
+}
+
+/// Says something that is no error, after what a message of the same key says already.
+pub fn add(dom: &Dom, key: &str, text: &str) {
+    match find(dom, key).and_then(|it| it.query_selector("span").ok().flatten()) {
+        Some(said) => {
+            let before = said.text_content().unwrap_or_default();
+            said.set_text_content(Some(&format!("{before} {text}")));
+        }
+        None => tell(dom, key, text),
+    }
 }
 
 /// Says something and offers what can be done about it.
@@ -55,12 +68,14 @@ pub fn offer(dom: &Dom, key: &str, text: &str, value: &str) {
 
 /// Takes a message away.
 pub fn dismiss(dom: &Dom, key: &str) {
-    if let Ok(Some(notice)) = dom
-        .document
-        .query_selector(&format!("#notices > [data-key={key}]"))
-    {
+    if let Some(notice) = find(dom, key) {
         notice.remove();
     }
+}
+
+fn find(dom: &Dom, key: &str) -> Option<Element> {
+    let selector = format!("#notices > [data-key={key}]");
+    dom.document.query_selector(&selector).ok().flatten()
 }
 
 fn show(dom: &Dom, key: &str, is_error: bool, text: &str, actions: Vec<Action>) -> HtmlElement {

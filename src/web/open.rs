@@ -1,7 +1,7 @@
 //! Everything that opens data: the address, a drop, the chooser, a paste; and the reading itself.
 //!
-//! Invariants: until something has been read to its end, what was on screen stays and comes back; a
-//! view becomes the page's only together with the data it is about; a link to a file never opens
+//! Invariants: until something has been read to its end, what was on screen stays and comes back, or
+//! what was on its way to be the first thing there is read again; a view becomes the page's only together with the data it is about; a link to a file never opens
 //! another one without saying so.
 
 use std::rc::Rc;
@@ -17,7 +17,7 @@ use crate::web::dom;
 use crate::web::history::Gesture;
 use crate::web::notices;
 use crate::web::page::App;
-use crate::web::{header, plot, seek};
+use crate::web::{header, plot, seek, tools};
 
 /// What is being read.
 pub struct Reading {
@@ -30,6 +30,12 @@ pub struct Reading {
     /// The file that a link asked for.
     wanted: Option<FileMark>,
     file: Option<File>,
+    /// To read it once more; pasted text is not kept twice.
+    input: Option<Input>,
+    /// Whether the person gave it, rather than the address.
+    given: bool,
+    /// The first reading of the page, which this one has interrupted.
+    before: Option<Box<Reading>>,
     /// What has been read so far, once there is something to draw.
     pub preview: Option<Viewport>,
     progress: Option<Progress>,
@@ -181,15 +187,17 @@ fn paste(app: &App, event: &ClipboardEvent) {
         );
     }
     let view = fresh_view(app);
-    read(
-        app,
-        Input::Text(text),
-        "pasted text".to_owned(),
-        None,
-        view,
-        false,
-        None,
-    );
+    read_given(app, |app| {
+        read(
+            app,
+            Input::Text(text),
+            "pasted text".to_owned(),
+            None,
+            view,
+            false,
+            None,
+        );
+    });
 }
 
 /// Reads a file that the person gave: the one that the link asked for, or another.
@@ -207,7 +215,24 @@ fn read_file(app: &App, file: File) {
         name: name.clone(),
         size,
     };
-    read(app, input, name, Some(file), view, from_address, mark);
+    read_given(app, |app| {
+        read(app, input, name, Some(file), view, from_address, mark);
+    });
+}
+
+/// Reads what the person gave. Where nothing has been read yet, what it interrupts comes back if it
+/// cannot be read.
+fn read_given(app: &App, read: impl FnOnce(&App)) {
+    let before = {
+        let mut state = app.state.borrow_mut();
+        let first = state.summary.is_none();
+        state.reading.take().filter(|_| first).map(Box::new)
+    };
+    read(app);
+    if let Some(reading) = app.state.borrow_mut().reading.as_mut() {
+        reading.given = true;
+        reading.before = before;
+    }
 }
 
 /// The view of other data: how things are shown stays, what is shown begins anew.
@@ -460,6 +485,10 @@ fn read(
     for key in [notices::READING, notices::ENGINE, notices::WANTED] {
         notices::dismiss(&app.dom, key);
     }
+    let kept = match &input {
+        Input::Text(_) => None,
+        other => Some(other.clone()),
+    };
     let Some(id) = app.report(app.client.open(input, file.as_ref())) else {
         return;
     };
@@ -470,6 +499,9 @@ fn read(
         from_address,
         wanted,
         file,
+        input: kept,
+        given: false,
+        before: None,
         preview: None,
         progress: None,
     });
@@ -524,7 +556,7 @@ pub fn opened(app: &App, id: u32, summary: Summary) {
     if let (Some(wanted), Some(Source::File(given))) = (&reading.wanted, &summary.source)
         && wanted != given
     {
-        notices::tell(&app.dom, notices::LINK, &differs(wanted, given));
+        notices::add(&app.dom, notices::LINK, &differs(wanted, given));
     }
     if let (Some(Source::File(mark)), Some(file)) = (&summary.source, reading.file) {
         let mut state = app.state.borrow_mut();
@@ -570,7 +602,12 @@ fn settle(app: &App, mut view: View, from_address: bool) {
     {
         view.viewport = None;
         let text = "The link's part of the plot lies outside of this data, so everything is shown.";
-        notices::tell(&app.dom, notices::LINK, text);
+        notices::add(&app.dom, notices::LINK, text);
+    }
+    if let Some(summary) = &summary {
+        for text in drop_unknown(&mut view, summary) {
+            notices::add(&app.dom, notices::LINK, &text);
+        }
     }
     let gesture = if from_address {
         Gesture::Settle
@@ -585,6 +622,34 @@ fn settle(app: &App, mut view: View, from_address: bool) {
     app.set_view(view.clone());
     app.report(app.history.note(&view, gesture));
     app.report(app.history.flush());
+}
+
+/// Takes out of a link's view what this data does not have; a sentence for each.
+fn drop_unknown(view: &mut View, summary: &Summary) -> Vec<String> {
+    let mut said = Vec::new();
+    let known = |(from, to): &(String, String)| {
+        summary.edges.iter().any(|it| tools::is_named(it, from, to))
+    };
+    if let Some((from, to)) = view.edge.take_if(|edge| !known(edge)) {
+        let instead = summary.edges.first().map_or_else(String::new, |it| {
+            format!("; the breaker is replayed on {} → {}", it.from, it.to)
+        });
+        said.push(format!(
+            "The link's edge {from} → {to} is not in this file{instead}."
+        ));
+    }
+    let legends = [&summary.legend_by_tier, &summary.legend_by_service];
+    let has = |key: &String| legends.into_iter().flatten().any(|it| it.key == *key);
+    let (kept, unknown): (Vec<String>, Vec<String>) =
+        std::mem::take(&mut view.hidden).into_iter().partition(has);
+    view.hidden = kept;
+    if !unknown.is_empty() {
+        said.push(format!(
+            "The link hides what the legend of this file does not have: {}.",
+            unknown.join(", ")
+        ));
+    }
+    said
 }
 
 /// The reading failed; what was there before is back.
@@ -615,10 +680,10 @@ pub fn cancelled(app: &App, id: u32) {
 }
 
 fn end(app: &App) {
-    let (spans, view) = {
+    let (ended, spans, view) = {
         let mut state = app.state.borrow_mut();
-        state.reading = None;
         (
+            state.reading.take(),
             state.summary.as_ref().map_or(0, |it| it.spans),
             state.view.clone(),
         )
@@ -630,8 +695,42 @@ fn end(app: &App) {
         app.report(app.history.note(&view, Gesture::Settle));
         app.report(app.history.flush());
     }
+    if let Some(ended) = ended.filter(|_| app.state.borrow().summary.is_none()) {
+        resume(app, ended);
+    }
     render_reading(app);
     app.request_frame();
+}
+
+/// Nothing is there to come back to: what the reading that ended has interrupted begins anew, or the
+/// link asks for its data again.
+fn resume(app: &App, ended: Reading) {
+    let given = ended.given;
+    let mut next = ended.before;
+    while let Some(mut reading) = next {
+        next = reading.before.take();
+        if let Some(input) = reading.input {
+            let Reading {
+                name,
+                file,
+                view,
+                from_address,
+                wanted,
+                given,
+                ..
+            } = *reading;
+            read(app, input, name, file, view, from_address, wanted);
+            if let Some(reading) = app.state.borrow_mut().reading.as_mut() {
+                reading.given = given;
+                reading.before = next;
+            }
+            return;
+        }
+    }
+    let (named, _) = View::parse(&app.history.hash());
+    if given && matches!(named.source, Some(Source::File(_) | Source::Url(_))) {
+        again(app);
+    }
 }
 
 /// The bar.

@@ -190,15 +190,25 @@ fn render_edges(app: &App, edges: &[EdgeLine], chosen: Option<&(String, String)>
         }
     }
     select.set_disabled(edges.is_empty());
-    let at =
-        chosen.and_then(|(from, to)| edges.iter().position(|it| it.from == *from && it.to == *to));
-    let at = at.unwrap_or(0);
+    let at = place_of(edges, chosen);
     select.set_selected_index(if edges.is_empty() { 0 } else { at as i32 });
     dom::set(
         &select,
         "title",
         &edges.get(at).map(about).unwrap_or_default(),
     );
+}
+
+/// Which of the edges a view means.
+fn place_of(edges: &[EdgeLine], chosen: Option<&(String, String)>) -> usize {
+    let named = |(from, to): &(String, String)| edges.iter().position(|it| is_named(it, from, to));
+    chosen.and_then(named).unwrap_or(0)
+}
+
+/// Whether a person who names these two services means that edge: either end of a pass-through
+/// service may be named.
+pub fn is_named(edge: &EdgeLine, from: &str, to: &str) -> bool {
+    edge.from == from && (edge.to == to || edge.via.iter().any(|it| it == to))
 }
 
 fn about(edge: &EdgeLine) -> String {

@@ -94,7 +94,7 @@ pub fn arrived(app: &App, id: u32, detail: Option<TraceDetail>) {
         (None, true) => app.change(Gesture::Step, |view| view.trace = None),
         (None, false) => {
             let missing = app.state.borrow().view.trace.clone().unwrap_or_default();
-            notices::tell(
+            notices::add(
                 &app.dom,
                 notices::LINK,
                 &format!(

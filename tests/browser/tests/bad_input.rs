@@ -3,12 +3,15 @@
 
 use std::path::{Path, PathBuf};
 
+use herdscope::view::Source;
 use herdscope_browser_tests::files::{self, Folder};
 use herdscope_browser_tests::{Failure, Held, Page, Point, Result, suite};
 
 suite!(
     each_bad_file_costs_one_sentence,
     bad_text_costs_one_sentence,
+    what_a_bad_file_interrupts_is_read_again,
+    a_bad_file_does_not_answer_a_link,
     a_file_cut_in_mid_row_opens_with_a_note,
 );
 
@@ -191,6 +194,54 @@ fn bad_text_costs_one_sentence(page: &mut Page) -> Result<()> {
         page.dismiss_messages()?;
         page.picture()?.must_be(&picture, text)?;
     }
+    Ok(())
+}
+
+fn what_a_bad_file_interrupts_is_read_again(page: &mut Page) -> Result<()> {
+    let folder = Folder::new()?;
+    let bad = folder.write("photo.csv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")?;
+    let large = folder.write("large.csv", files::repeated(3)?)?;
+    let reading = "document.documentElement.dataset.state == 'reading' && document.getElementById('file').hidden";
+    for hash in ["", "#v=1&src=sample:incident&hide=tier:1&pane=breaker"] {
+        for twice in [false, true] {
+            page.open(&format!("/{hash}"))?;
+            page.wait_for(reading)?;
+            page.drop_file(&bad, PLACE)?;
+            if twice {
+                page.drop_file(&bad, PLACE)?;
+            }
+            page.wait_for_message(&["photo.csv", "picture (PNG)"])?;
+            page.wait_for_file("sample incident")?;
+            page.wait_for_message(&["photo.csv", "picture (PNG)"])?;
+            let view = page.view()?;
+            assert_eq!(view.source, Some(Source::Sample("incident".to_owned())));
+            assert_eq!(view.hidden.is_empty(), hash.is_empty(), "{view:?}");
+        }
+    }
+    // Stopped, not failed; then a reading that was good itself.
+    page.open("/")?;
+    page.wait_for(reading)?;
+    page.drop_file(&large, PLACE)?;
+    page.wait_for("document.getElementById('reading-text').textContent.includes('large.csv')")?;
+    page.press("Escape")?;
+    page.wait_for_message(&["large.csv", "was stopped"])?;
+    page.wait_for_file("sample incident")?;
+    Ok(())
+}
+
+/// A link that waits for its file goes on waiting.
+fn a_bad_file_does_not_answer_a_link(page: &mut Page) -> Result<()> {
+    let folder = Folder::new()?;
+    page.open("/#v=1&src=file:shop.csv:1000:0123456789abcdef")?;
+    page.wait_for_message(&["shop.csv", "drop it here"])?;
+    page.drop_file(&folder.write("shop.csv", b"see you at nine")?, PLACE)?;
+    page.wait_for("document.querySelectorAll('#notices > .notice').length == 2")?;
+    let said = page.messages()?.join(" ");
+    assert!(
+        said.contains("drop it here") && said.contains("no columns of spans"),
+        "{said}"
+    );
+    assert_eq!(page.text("#empty-text")?, "Drop shop.csv here.");
     Ok(())
 }
 

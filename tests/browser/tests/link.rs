@@ -222,6 +222,19 @@ fn nonsense_is_said_and_costs_nothing(page: &mut Page) -> Result<()> {
             "src=sample:incident&trace=%3Cb%3Enobody%3C/b%3E",
             vec!["<b>nobody</b>", "not in this file"],
         ),
+        (
+            "v=1&src=sample:incident&breaker=window%3D0&trace=nope&t=1..2&y=0..1",
+            vec![
+                "breaker=",
+                "outside of this data",
+                "trace nope",
+                "not in this file",
+            ],
+        ),
+        (
+            "src=sample:incident&edge=shop->nowhere&hide=tier:77",
+            vec!["shop → nowhere", "is replayed on", "does not have: tier:77"],
+        ),
         ("v=1&%%%&=&&x&%F0%9F=%C3%28&t=%00", vec!["t="]),
     ] {
         let in_this = |error: Failure| Failure::new(format!("#{hash}: {error}"));
