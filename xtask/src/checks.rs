@@ -328,6 +328,8 @@ fn package(_: &Machine) -> Result<()> {
     run(cargo()
         .current_dir(unpacked.join(name))
         .args(["test", "--quiet", "--all-features"])
+        // The packaged crate has no profile of its own, and its models take minutes unoptimised.
+        .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
         .env("CARGO_TARGET_DIR", workspace().join("target")))
 }
 
