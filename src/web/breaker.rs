@@ -271,6 +271,15 @@ pub fn render(app: &App) {
 /// After a picture.
 pub fn render_figures(app: &App, scene: &Scene) {
     let replay = &scene.replay;
+    // What is half read has no edges yet.
+    let unguarded = replay.edge.is_none() && app.limits().is_some();
+    let class = if unguarded {
+        "card states none"
+    } else {
+        "card states"
+    };
+    app.dom.html("states").set_class_name(class);
+    app.dom.show("states-none", unguarded);
     app.dom.text("breaker-about", &about(replay));
     let share = format::share(replay.withheld, replay.calls);
     fill_figures(

@@ -13,6 +13,9 @@ use crate::web::notices;
 use crate::web::open;
 use crate::web::page::{App, State};
 
+/// The issues that make a replayed breaker do what the real one did not.
+const MISLEADING: [&str; 3] = ["all_failed", "sampled", "capped"];
+
 pub fn install(app: &Rc<App>) {
     let it = app.clone();
     app.dom.on("help", "click", move |_: Event| {
@@ -135,12 +138,32 @@ fn render_file(app: &App, summary: &Summary) {
         text => sentence(text),
     };
     dom.text("assumed", &assumed);
+    render_cautions(app, summary);
     let list = dom.html("issues-list");
     dom::clear(&list);
     for issue in &summary.issues {
         let line = dom.new_element("li", "", &sentence(&issue.message));
         dom::set(&line, "data-code", &issue.code);
         dom::fill(&list, &[&line]);
+    }
+}
+
+/// What would mislead a reader of the replay stands with it, too.
+fn render_cautions(app: &App, summary: &Summary) {
+    for id in ["herds-cautions", "breaker-cautions"] {
+        let list = app.dom.html(id);
+        dom::clear(&list);
+        let misleading = summary
+            .issues
+            .iter()
+            .filter(|it| MISLEADING.contains(&it.code.as_str()));
+        for issue in misleading {
+            let line = app
+                .dom
+                .new_element("p", "caution", &sentence(&issue.message));
+            dom::set(&line, "data-code", &issue.code);
+            dom::fill(&list, &[&line]);
+        }
     }
 }
 

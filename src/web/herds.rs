@@ -72,8 +72,9 @@ pub fn render(app: &App, scene: &Scene, before: Option<&Scene>) {
         app.dom.text("herds-title", &title);
         app.dom.text("herds-about", &about);
         dom::clear(&list);
+        let days = several_days(app);
         for (at, attempt) in attempts.iter().enumerate() {
-            dom::fill(&list, &[&card(app, at, attempt)]);
+            dom::fill(&list, &[&card(app, at, attempt, days)]);
         }
     }
     let Some(limits) = app.limits() else { return };
@@ -85,6 +86,13 @@ pub fn render(app: &App, scene: &Scene, before: Option<&Scene>) {
             dom::set(&card, "aria-pressed", if shown { "true" } else { "false" });
         }
     }
+}
+
+/// Whether a time of day alone could be of more than one day of the file.
+fn several_days(app: &App) -> bool {
+    let state = app.state.borrow();
+    let extent = state.summary.as_ref().map(|it| it.extent);
+    extent.is_some_and(|[start, end]| format::date(start) != format::date(end))
 }
 
 fn summary(scene: &Scene) -> (String, String) {
@@ -126,8 +134,13 @@ fn summary(scene: &Scene) -> (String, String) {
     (format!("{title}: {}", parts.join(", ")), about.to_owned())
 }
 
-fn card(app: &App, at: usize, attempt: &Attempt) -> HtmlElement {
+fn card(app: &App, at: usize, attempt: &Attempt, days: bool) -> HtmlElement {
     let dom = &app.dom;
+    let clock = format::time_of_day(attempt.half_open_ns, 0);
+    let when = match days {
+        true => format!("{} {clock}", format::date(attempt.half_open_ns)),
+        false => clock,
+    };
     let card = dom.new_element("button", "attempt", "");
     dom::set(&card, "type", "button");
     dom::set(&card, "data-attempt", &at.to_string());
@@ -137,10 +150,7 @@ fn card(app: &App, at: usize, attempt: &Attempt) -> HtmlElement {
         AttemptResult::Held => ("held", "var(--closed)"),
     };
     let name = dom.new_element("span", "", &format!("Attempt {}", at + 1));
-    dom::fill(
-        &name,
-        &[&dom.new_element("small", "", &format::time_of_day(attempt.half_open_ns, 0))],
-    );
+    dom::fill(&name, &[&dom.new_element("small", "", &when)]);
     let pill = dom.new_element("span", "pill", word);
     dom::style(&pill, "--color", color);
     let head = dom.new_element("span", "head", "");
@@ -184,10 +194,7 @@ fn figures_of(attempt: &Attempt) -> [(String, &'static str); 4] {
         _ => dash(),
     };
     let cycle = attempt.reopen_ns.map_or_else(dash, |it| {
-        format!(
-            "{:.1} s",
-            it.saturating_sub(attempt.half_open_ns) as f64 / 1e9
-        )
+        format::duration(u64::try_from(it.saturating_sub(attempt.half_open_ns)).unwrap_or(0))
     });
     [
         (probes, "probes"),

@@ -8,8 +8,8 @@ use wasm_bindgen::JsCast;
 use web_sys::{Event, HtmlElement, HtmlOptionElement, KeyboardEvent};
 
 use crate::format;
-use crate::messages::{EdgeLine, LegendEntry};
-use crate::view::{ColorBy, Pane};
+use crate::messages::{EdgeLine, LegendEntry, Swatch};
+use crate::view::{ColorBy, Pane, View};
 use crate::web::dom;
 use crate::web::history::Gesture;
 use crate::web::page::App;
@@ -103,11 +103,6 @@ pub fn render(app: &App) {
         tab.set_tab_index(if on { 0 } else { -1 });
         dom.show(&format!("pane-{name}"), on);
     }
-    dom::set(
-        &dom.html("lanes"),
-        "aria-pressed",
-        if view.lanes { "true" } else { "false" },
-    );
     dom.select("color-by")
         .set_value(if view.color_by == ColorBy::Service {
             "service"
@@ -123,6 +118,39 @@ pub fn render(app: &App) {
     };
     render_legend(app, legend, &view.hidden);
     render_edges(app, &summary.edges, view.edge.as_ref());
+    render_lanes(app, &summary.edges, view);
+}
+
+/// The button that tells instances apart, where the file does.
+fn render_lanes(app: &App, edges: &[EdgeLine], view: &View) {
+    let edge = edges.get(place_of(edges, view.edge.as_ref()));
+    let (apart, title) = match edge {
+        None => (
+            false,
+            "No calls between services in this file, so there is no breaker to replay".to_owned(),
+        ),
+        Some(edge) if edge.instances == 0 => (
+            false,
+            format!(
+                "The file does not tell the instances of {} apart (it names none), so one breaker stands for all of them",
+                edge.from
+            ),
+        ),
+        Some(_) => (
+            true,
+            "One line for each instance, which has a breaker of its own".to_owned(),
+        ),
+    };
+    let lanes = app.dom.html("lanes");
+    // Fails only on an attribute name that is no name.
+    let _ = lanes.toggle_attribute_with_force("disabled", !apart);
+    dom::set(&lanes, "title", &title);
+    let pressed = apart && view.lanes;
+    dom::set(
+        &lanes,
+        "aria-pressed",
+        if pressed { "true" } else { "false" },
+    );
 }
 
 fn render_legend(app: &App, entries: &[LegendEntry], hidden: &[String]) {
@@ -134,20 +162,37 @@ fn render_legend(app: &App, entries: &[LegendEntry], hidden: &[String]) {
     if legend.get_attribute("data-keys").as_deref() != Some(&keys) {
         dom::set(&legend, "data-keys", &keys);
         dom::clear(&legend);
+        // Many names scroll; failures and timeouts stay in sight beside them.
+        let (names, ends) = (
+            dom.new_element("span", "names", ""),
+            dom.new_element("span", "ends", ""),
+        );
         for entry in entries {
-            dom::fill(&legend, &[&legend_button(app, entry)]);
+            let group = match entry.color {
+                Swatch::Series(_) => &names,
+                Swatch::Failed | Swatch::TimedOut => &ends,
+            };
+            dom::fill(group, &[&legend_button(app, entry)]);
         }
+        dom::fill(&legend, &[&names, &ends]);
     }
-    let buttons = legend.children();
-    for (at, entry) in entries.iter().enumerate() {
-        let shown = !hidden.contains(&entry.key);
-        if let Some(button) = buttons.item(at as u32) {
-            dom::set(
-                &button,
-                "aria-pressed",
-                if shown { "true" } else { "false" },
-            );
-        }
+    let groups = legend.children();
+    let groups = (0..groups.length()).filter_map(|at| groups.item(at));
+    let buttons = groups.flat_map(|group| {
+        let buttons = group.children();
+        (0..buttons.length()).filter_map(move |at| buttons.item(at))
+    });
+    for button in buttons {
+        let key = button.get_attribute("data-key").unwrap_or_default();
+        dom::set(
+            &button,
+            "aria-pressed",
+            if hidden.contains(&key) {
+                "false"
+            } else {
+                "true"
+            },
+        );
     }
 }
 
@@ -156,13 +201,17 @@ fn legend_button(app: &App, entry: &LegendEntry) -> HtmlElement {
     let button = dom.new_element("button", "", "");
     dom::set(&button, "type", "button");
     dom::set(&button, "data-key", &entry.key);
-    dom::set(&button, "title", &entry.title);
+    let title = match entry.title.contains(&entry.label) {
+        true => entry.title.clone(),
+        false => format!("{}: {}", entry.label, entry.title),
+    };
+    dom::set(&button, "title", title.trim_end_matches(": "));
     dom::style(&button, "--swatch", &trace::color(entry.color));
     dom::fill(
         &button,
         &[
             &dom.new_element("i", "", ""),
-            &dom.document.create_text_node(&entry.label),
+            &dom.new_element("span", "", &entry.label),
         ],
     );
     button
@@ -183,10 +232,7 @@ fn render_edges(app: &App, edges: &[EdgeLine], chosen: Option<&(String, String)>
             dom::fill(&select, &[&option]);
         }
         if edges.is_empty() {
-            dom::fill(
-                &select,
-                &[&dom.new_element("option", "", "no calls between services")],
-            );
+            dom::fill(&select, &[&dom.new_element("option", "", "no calls")]);
         }
     }
     select.set_disabled(edges.is_empty());

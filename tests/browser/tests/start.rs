@@ -2,7 +2,8 @@
 
 use herdscope::format;
 use herdscope::view::View;
-use herdscope_browser_tests::{Page, Result, Truth, suite};
+use herdscope_browser_tests::files::Folder;
+use herdscope_browser_tests::{Page, Point, Result, Truth, suite};
 use serde_json::json;
 
 suite!(
@@ -10,6 +11,8 @@ suite!(
     a_folder_below_the_root_does_as_well,
     dark_is_another_picture_of_the_same,
     nothing_is_wider_than_the_window,
+    the_tools_fit_in_a_row,
+    a_file_without_calls_says_so,
 );
 
 fn texts(page: &Page, selector: &str) -> Result<Vec<String>> {
@@ -37,6 +40,7 @@ fn the_sample_is_drawn(page: &mut Page) -> Result<()> {
         summary.exporter.clone(),
         format::counted(summary.spans, "span"),
         format::counted(summary.traces, "trace"),
+        format::duration((summary.extent[1] - summary.extent[0]) as u64),
     ] {
         assert!(facts.contains(&fact), "`{fact}` is not in `{facts}`");
     }
@@ -151,4 +155,52 @@ fn nothing_is_wider_than_the_window(page: &mut Page) -> Result<()> {
 
 fn is_open(view: &View, pane: &str) -> bool {
     format!("{:?}", view.pane).to_lowercase() == pane
+}
+
+/// The row above the plot is one line, and nothing of it is cut off.
+fn the_tools_fit_in_a_row(page: &mut Page) -> Result<()> {
+    for width in [1280, 1440] {
+        page.resize(width, 800, 1.0)?;
+        page.show("/")?;
+        let height = page.rect(".tools")?.height;
+        assert!(height < 40.0, "{width}: the tools are {height} high");
+    }
+    Ok(())
+}
+
+/// Spans of a service that calls no other: a sentence in the place of the breaker, and why no instance is shown.
+fn a_file_without_calls_says_so(page: &mut Page) -> Result<()> {
+    let folder = Folder::new()?;
+    let mut csv = "trace_id,span_id,service,start_ms,duration_ms,status\n".to_owned();
+    for at in 1..50 {
+        csv += &format!(
+            "{at:032x},{at:016x},shop,{},5,ERROR\n",
+            1_790_409_600_000u64 + at * 40_000_000
+        );
+    }
+    page.show("/")?;
+    assert!(!page.is_shown("#states-none")? && page.text("#herds-cautions")?.is_empty());
+    page.drop_file(
+        &folder.write("alone.csv", csv)?,
+        Point { x: 500.0, y: 450.0 },
+    )?;
+    page.wait_for_file("alone.csv")?;
+    assert!(
+        page.text("#states-none")?
+            .contains("No calls between services")
+    );
+    assert_eq!(
+        page.value("document.getElementById('lanes').disabled")?,
+        json!(true)
+    );
+    assert!(page.text("#herds-cautions")?.contains("Every trace failed"));
+    assert!(
+        page.text("#file-facts")?.contains("22 d 05 h"),
+        "{}",
+        page.text("#file-facts")?
+    );
+    // Back to the sample, where there is a breaker.
+    page.show("/")?;
+    assert!(!page.is_shown("#states-none")?);
+    Ok(())
 }
