@@ -639,7 +639,11 @@ fn drop_unknown(view: &mut View, summary: &Summary) -> Vec<String> {
         ));
     }
     let legends = [&summary.legend_by_tier, &summary.legend_by_service];
-    let has = |key: &String| legends.into_iter().flatten().any(|it| it.key == *key);
+    // Failures and timeouts are entries of every file that has them: a file without is no surprise.
+    let has = |key: &String| {
+        matches!(key.as_str(), "failed" | "timed_out")
+            || legends.into_iter().flatten().any(|it| it.key == *key)
+    };
     let (kept, unknown): (Vec<String>, Vec<String>) =
         std::mem::take(&mut view.hidden).into_iter().partition(has);
     view.hidden = kept;
