@@ -216,8 +216,7 @@ pub fn draw_rates<DB: DrawingBackend>(
     let average = rates.minute_average.iter().copied().fold(0.0, f32::max);
     let most = f64::from(most.max(1)).max(f64::from(average) * seconds);
     let y = |count: f64| bottom - (count / most * f64::from(bottom - top)).round() as i32;
-    let title = "requests/s \u{2013} sent \u{b7} timed out \u{b7} failed \u{b7} withheld by the replayed breaker (grey) \
-                 \u{b7} the 1-minute average a dashboard shows (dashes)";
+    let title = rates_title(f64::from(pen.size()[0]) / scale);
     pen.text(
         title,
         [pen.px(10.0), pen.px(6.0)],
@@ -283,6 +282,21 @@ pub fn draw_rates<DB: DrawingBackend>(
         (HPos::Right, VPos::Center),
         style.ink_3,
     )
+}
+
+/// What the rates are, in as many words as a card of that many CSS pixels has room for.
+fn rates_title(width: f64) -> &'static str {
+    match width {
+        680.0.. => {
+            "requests/s \u{2013} sent \u{b7} timed out \u{b7} failed \u{b7} withheld by the replayed breaker \
+             (grey) \u{b7} the 1-minute average a dashboard shows (dashes)"
+        }
+        420.0.. => {
+            "requests/s \u{2013} sent \u{b7} timed out \u{b7} failed \u{b7} withheld (grey) \u{b7} 1-minute \
+             average (dashes)"
+        }
+        _ => "requests/s \u{2013} 1-minute average dashed",
+    }
 }
 
 /// The name that a state band carries.
