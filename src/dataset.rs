@@ -35,6 +35,9 @@ pub struct Dataset {
     /// What the overview and the rates count where there is no edge.
     arrivals: Calls,
     no_calls: Calls,
+    /// See [`Dataset::home`] and [`Dataset::limits`], which every frame asks for.
+    home: Option<Viewport>,
+    limits: Option<Viewport>,
 }
 
 impl Dataset {
@@ -86,6 +89,8 @@ impl Dataset {
         Dataset {
             name,
             issues,
+            home: Some(padded(&table, table.awaited_extent())),
+            limits: Some(padded(&table, table.extent())),
             table,
             edges,
             opaque_from,
@@ -150,12 +155,12 @@ impl Dataset {
 
     /// The viewport that holds everything that somebody waited for.
     pub fn home(&self) -> Viewport {
-        self.padded(self.table.awaited_extent())
+        self.home.unwrap_or(NOTHING)
     }
 
     /// The furthest that a viewport goes.
     pub fn limits(&self) -> Viewport {
-        self.padded(self.table.extent())
+        self.limits.unwrap_or(NOTHING)
     }
 
     /// The dataset in figures and words, for the page.
@@ -183,19 +188,27 @@ impl Dataset {
             legend_by_service: look::legend(&self.table, ColorBy::Service),
         }
     }
+}
 
-    /// All ranks over a time, with a hundredth of it free at either side.
-    fn padded(&self, extent: Option<std::ops::Range<i64>>) -> Viewport {
-        const SECOND: i64 = 1_000_000_000;
-        let extent = extent.unwrap_or(0..SECOND);
-        let pad = (extent.end.saturating_sub(extent.start) / 100).max(1_000);
-        let ranks = i64::from(self.table.n_traces().max(1));
-        Viewport {
-            t0: extent.start.saturating_sub(pad),
-            t1: extent.end.saturating_add(pad),
-            y0: 0,
-            y1: ranks * MILLI,
-        }
+const SECOND: i64 = 1_000_000_000;
+
+/// What is looked at where nothing is loaded.
+const NOTHING: Viewport = Viewport {
+    t0: 0,
+    t1: SECOND,
+    y0: 0,
+    y1: MILLI,
+};
+
+/// All ranks over a time, with a hundredth of it free at either side.
+fn padded(table: &SpanTable, extent: Option<std::ops::Range<i64>>) -> Viewport {
+    let extent = extent.unwrap_or(0..SECOND);
+    let pad = (extent.end.saturating_sub(extent.start) / 100).max(1_000);
+    Viewport {
+        t0: extent.start.saturating_sub(pad),
+        t1: extent.end.saturating_add(pad),
+        y0: 0,
+        y1: i64::from(table.n_traces().max(1)) * MILLI,
     }
 }
 
