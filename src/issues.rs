@@ -35,6 +35,11 @@ pub enum Code {
     CoarseTimes,
     ZoneAssumed,
     UnitAssumed,
+    RowTooLong,
+    NotASpan,
+    NoParents,
+    NoStatus,
+    ToldMissing,
 }
 
 impl Code {
@@ -65,6 +70,11 @@ impl Code {
             Code::CoarseTimes => "coarse_times",
             Code::ZoneAssumed => "zone_assumed",
             Code::UnitAssumed => "unit_assumed",
+            Code::RowTooLong => "row_too_long",
+            Code::NotASpan => "not_a_span",
+            Code::NoParents => "no_parents",
+            Code::NoStatus => "no_status",
+            Code::ToldMissing => "told_missing",
         }
     }
 
@@ -90,7 +100,9 @@ impl Code {
             Code::NegativeDuration => {
                 "the spans were kept with an unknown duration: clocks that disagree, or a wrong unit"
             }
-            Code::BadId => "ids that cannot be right were kept as text",
+            Code::BadId => {
+                "ids that cannot be ids were not used, the spans stand alone: export again with another tool"
+            }
             Code::MissingId => "rows without a trace id stand as traces of one span each",
             Code::DuplicateRow => "rows that say the same as another were dropped",
             Code::DuplicateHeader => "two columns have the same name: the first one was read",
@@ -110,7 +122,8 @@ impl Code {
                 "a spreadsheet rewrote the ids: no traces can be built from them, take the exporter's own file"
             }
             Code::AllFailed => {
-                "every trace failed: the export was filtered to errors, and a breaker replayed over it would mislead"
+                "every trace failed: either the export was filtered to errors, and a breaker replayed over it misleads, or \
+                 everything failed (a total outage); export the minutes around it without a filter"
             }
             Code::Capped => {
                 "exactly the exporter's row limit: expect cut traces, and export a shorter range"
@@ -121,6 +134,21 @@ impl Code {
             Code::CoarseTimes => "times only to the second: order within a second is unknown",
             Code::ZoneAssumed => "times without a zone were read as UTC",
             Code::UnitAssumed => "a unit was guessed from the numbers",
+            Code::RowTooLong => {
+                "rows longer than any span were left out, up to their next line break: a quote that is never closed does this"
+            }
+            Code::NotASpan => "rows of events and links between the spans were left out",
+            Code::NoParents => {
+                "the file has no column of parent ids, so who calls whom and what a breaker saw cannot be told: \
+                 export that column, too (parent_span_id in SigNoz and most others)"
+            }
+            Code::NoStatus => {
+                "the file has no column that tells failures, so none is counted: tell from which duration on \
+                 a span failed (failed=3s), or export the status, too"
+            }
+            Code::ToldMissing => {
+                "the file has no column of the name that was told for it: what the headers say was read"
+            }
         }
     }
 }

@@ -59,7 +59,7 @@ pub fn outcome(evidence: Evidence<'_>) -> Outcome {
     let says = |phrases: &[&str]| phrases.iter().any(|it| contains(evidence.message, it));
     if says(REJECTED) {
         Outcome::Rejected
-    } else if says(TIMED_OUT)
+    } else if TIMED_OUT.iter().any(|it| is_meant(evidence.message, it))
         || evidence.http == Some(504)
         || evidence.grpc == Some(4)
         || evidence.message.split([',', ' ']).any(|flag| flag == "UT")
@@ -101,6 +101,60 @@ fn contains(text: &str, phrase: &str) -> bool {
     let (text, phrase) = (text.as_bytes(), phrase.as_bytes());
     text.windows(phrase.len())
         .any(|window| window.eq_ignore_ascii_case(phrase))
+}
+
+/// Whether `text` says `phrase`, which is in lower case, somewhere without taking it back (`not a
+/// timeout`) and other than as the name of a setting (`timeout=5s`, `"timeoutMs": 5000`).
+fn is_meant(text: &str, phrase: &str) -> bool {
+    let bytes = text.as_bytes();
+    let mut places = bytes.windows(phrase.len()).enumerate();
+    places.any(|(at, window)| {
+        window.eq_ignore_ascii_case(phrase.as_bytes())
+            && !ends_with_denial(&bytes[..at])
+            && !is_setting(&bytes[at + phrase.len()..])
+    })
+}
+
+/// Whether what stands before a phrase denies it.
+fn ends_with_denial(before: &[u8]) -> bool {
+    let mut words = before.rsplit(|b| b.is_ascii_whitespace() || *b == b'-');
+    // What stands before the phrase without a space belongs to its own word.
+    if words.next().is_some_and(|own| !own.is_empty()) {
+        return false;
+    }
+    let mut words = words.filter(|word| !word.is_empty());
+    let mut word = words.next().unwrap_or_default();
+    if [&b"a"[..], b"any"]
+        .iter()
+        .any(|it| word.eq_ignore_ascii_case(it))
+    {
+        word = words.next().unwrap_or_default();
+    }
+    const DENIALS: [&[u8]; 5] = [b"no", b"not", b"non", b"never", b"without"];
+    DENIALS.iter().any(|it| word.eq_ignore_ascii_case(it)) || word.ends_with(b"n't")
+}
+
+/// Whether what follows a phrase makes it the name of a setting: `=`, or `:` and a number.
+fn is_setting(after: &[u8]) -> bool {
+    let word = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.');
+    let (name, rest) = after.split_at(after.iter().take_while(|it| word(it)).count());
+    let rest = rest.strip_prefix(b"\\").unwrap_or(rest);
+    // The quote that ends a key in JSON and its relatives.
+    let rest = match rest {
+        [b'"' | b'\'', rest @ ..] | rest => rest.trim_ascii_start(),
+    };
+    let tail = &name[name.len().saturating_sub(5)..];
+    let exception = [&b"error"[..], b"ption"]
+        .iter()
+        .any(|it| tail.eq_ignore_ascii_case(it));
+    match rest {
+        [b'=', ..] => true,
+        [b':', rest @ ..] if !exception => rest
+            .trim_ascii_start()
+            .first()
+            .is_some_and(u8::is_ascii_digit),
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -153,6 +207,24 @@ mod tests {
             (says("UT"), Outcome::TimedOut),
             (says("UTF-8 expected"), Outcome::Failure),
             (says("HTTP 500"), Outcome::Failure),
+            (says("not a timeout"), Outcome::Failure),
+            (says("no timeout, the peer hung up"), Outcome::Failure),
+            (says("Non-timeout error"), Outcome::Failure),
+            (says("the call hasn't timed out"), Outcome::Failure),
+            (says("refused (timeout=5s, retries=3)"), Outcome::Failure),
+            (says("refused {\"timeout\": 5000}"), Outcome::Failure),
+            (
+                says("refused {'connectTimeoutMs' : 5000}"),
+                Outcome::Failure,
+            ),
+            (says("refused timeoutMillis: 5000"), Outcome::Failure),
+            (says("timeout"), Outcome::TimedOut),
+            (says("timeout of 3000ms exceeded"), Outcome::TimedOut),
+            (says("Timeout: the peer is slow"), Outcome::TimedOut),
+            (says("timeout=5s: request timed out"), Outcome::TimedOut),
+            (says("ReadTimeoutException: 3000 ms"), Outcome::TimedOut),
+            (says("no answer, timeout"), Outcome::TimedOut),
+            (says("piano timeout"), Outcome::TimedOut),
             (
                 says("CircuitBreaker 'inventory' is OPEN and does not permit further calls"),
                 Outcome::Rejected,
