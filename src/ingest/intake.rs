@@ -87,7 +87,7 @@ pub(super) struct Intake {
 }
 
 impl Intake {
-    /// Takes one record with as many cells as the header has.
+    /// Takes one record: as many cells as the header has, then attributes, a key and a value each.
     pub(super) fn take(&mut self, plan: &Plan, record: Record<'_>, row: u64) {
         let cell = |field| cell(plan, record, field);
         let text = cell(Field::Start);
@@ -150,6 +150,7 @@ impl Intake {
             truth(cell(Field::Error)),
             truth(cell(Field::Success)).map(|it| !it),
             found.error,
+            found.failed,
         ];
         let failed = if failed.contains(&Some(true)) {
             Some(true)
@@ -158,7 +159,11 @@ impl Intake {
         };
         let mut message = cell(Field::Message);
         if message.is_empty() {
-            message = attributes::unescape(found.message, &mut self.message);
+            message = found.message.1;
+            // Only cells of attributes hold texts with their backslashes.
+            if !plan.attributes.is_empty() {
+                message = attributes::unescape(message, &mut self.message);
+            }
         }
         let evidence = Evidence {
             failed,
@@ -200,7 +205,10 @@ impl Intake {
             row: u32::try_from(row).unwrap_or(u32::MAX),
         });
         self.made_up = made_up;
-        let state = cell(Field::TraceState);
+        let mut state = cell(Field::TraceState);
+        if state.is_empty() {
+            state = found.state;
+        }
         if !state.is_empty()
             && state.contains("th:")
             && !state.contains("th:0;")
@@ -269,6 +277,9 @@ impl Intake {
                 continue;
             }
             attributes::scan(text, &mut |key, value| found.note(key, value));
+        }
+        for at in (plan.headers.len()..record.len()).step_by(2) {
+            found.note(record.get(at), record.get(at + 1));
         }
     }
 
@@ -505,18 +516,61 @@ fn truth(text: &str) -> Option<bool> {
     }
 }
 
-/// The few attributes that are read.
+/// The attributes that are read. Ranks: of several the highest counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Attribute {
+    Instance(u8),
+    Peer(u8),
+    Message(u8),
+    Http,
+    Grpc,
+    Service,
+    Kind,
+    Error,
+    Status,
+    TraceState,
+}
+
+/// What an attribute of this name tells.
+pub(super) fn attribute(key: &str) -> Option<Attribute> {
+    Some(match key {
+        "k8s.pod.name" => Attribute::Instance(5),
+        "service.instance.id" => Attribute::Instance(4),
+        "container.id" => Attribute::Instance(3),
+        "client-uuid" => Attribute::Instance(2),
+        "host.name" | "hostname" => Attribute::Instance(1),
+        "peer.service" => Attribute::Peer(4),
+        "server.address" => Attribute::Peer(3),
+        "net.peer.name" => Attribute::Peer(2),
+        "db.system" | "db.system.name" => Attribute::Peer(1),
+        // What OpenTelemetry's own fields become where there are only attributes.
+        "otel.status_description" => Attribute::Message(2),
+        "exception.message" => Attribute::Message(1),
+        "otel.status_code" => Attribute::Status,
+        "w3c.tracestate" => Attribute::TraceState,
+        "http.response.status_code" | "http.status_code" => Attribute::Http,
+        "rpc.grpc.status_code" => Attribute::Grpc,
+        "service.name" | "service_name" => Attribute::Service,
+        "span.kind" => Attribute::Kind,
+        "error" => Attribute::Error,
+        _ => return None,
+    })
+}
+
+/// What the attributes of one span tell.
 #[derive(Default)]
 struct Found<'a> {
-    /// With a rank: the higher one is kept.
+    /// With their ranks.
     instance: (u8, &'a str),
     peer: (u8, &'a str),
+    message: (u8, &'a str),
     http: Option<u16>,
     grpc: Option<u16>,
-    message: &'a str,
     service: &'a str,
     kind: &'a str,
+    state: &'a str,
     error: Option<bool>,
+    failed: Option<bool>,
 }
 
 impl<'a> Found<'a> {
@@ -529,23 +583,21 @@ impl<'a> Found<'a> {
                 *held = (rank, value);
             }
         };
-        match key {
-            "k8s.pod.name" => better(&mut self.instance, 5),
-            "service.instance.id" => better(&mut self.instance, 4),
-            "container.id" => better(&mut self.instance, 3),
-            "client-uuid" => better(&mut self.instance, 2),
-            "host.name" | "hostname" => better(&mut self.instance, 1),
-            "peer.service" => better(&mut self.peer, 4),
-            "server.address" => better(&mut self.peer, 3),
-            "net.peer.name" => better(&mut self.peer, 2),
-            "db.system" | "db.system.name" => better(&mut self.peer, 1),
-            "http.response.status_code" | "http.status_code" => self.http = status_number(value),
-            "rpc.grpc.status_code" => self.grpc = status_number(value),
-            "exception.message" => self.message = value,
-            "service.name" | "service_name" => self.service = value,
-            "span.kind" => self.kind = value,
-            "error" => self.error = truth(value),
-            _ => {}
+        match attribute(key) {
+            Some(Attribute::Instance(rank)) => better(&mut self.instance, rank),
+            Some(Attribute::Peer(rank)) => better(&mut self.peer, rank),
+            // The last exception is the one that ended the span.
+            Some(Attribute::Message(rank)) if rank >= self.message.0 => {
+                self.message = (rank, value);
+            }
+            Some(Attribute::Http) => self.http = status_number(value),
+            Some(Attribute::Grpc) => self.grpc = status_number(value),
+            Some(Attribute::Service) => self.service = value,
+            Some(Attribute::Kind) => self.kind = value,
+            Some(Attribute::TraceState) => self.state = value,
+            Some(Attribute::Error) => self.error = truth(value),
+            Some(Attribute::Status) => self.failed = status(value).failed,
+            Some(Attribute::Message(_)) | None => {}
         }
     }
 }

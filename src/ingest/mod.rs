@@ -1,6 +1,6 @@
 //! Bytes of a file to span rows.
 //!
-//! Owns everything about files: gz and encodings (`decode`), the dialect (`sheet`), which exporter
+//! Owns everything about files: gz and encodings (`decode`), the dialect (`head`, `sheet`), which exporter
 //! wrote it ([`exporters`], `plan`), what its cells mean (`intake`, [`time`], `attributes`), and
 //! why it cannot be read ([`Unreadable`]). A [`Reader`] takes the bytes as they come and holds the rows
 //! so far; it knows neither files nor browsers, and nothing of parents, traces or calls.
@@ -14,6 +14,7 @@
 mod attributes;
 mod decode;
 pub mod exporters;
+mod head;
 mod intake;
 mod plan;
 mod sheet;

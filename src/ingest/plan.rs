@@ -128,10 +128,16 @@ fn find(normals: &[String], name: &str, timed: bool) -> Option<(u32, Option<Unit
     })
 }
 
-/// Makes the plan, or `None` when these are no columns of spans.
-pub(super) fn plan(headers: Cells, sample: &[Cells], decimal_comma: bool) -> Option<Plan> {
+/// Makes the plan, or `None` when these are no columns of spans. The exporter is recognised by the
+/// headers unless it is `known`.
+pub(super) fn plan(
+    known: Option<&'static Exporter>,
+    headers: Cells,
+    sample: &[Cells],
+    decimal_comma: bool,
+) -> Option<Plan> {
     let normals: Vec<String> = headers.iter().map(|it| normal(it)).collect();
-    let exporter = recognise(&headers, &normals);
+    let exporter = known.unwrap_or_else(|| recognise(&headers, &normals));
     let mut columns = [[ABSENT; TRIED]; FIELDS];
     let mut attributes = Vec::new();
     let mut units = [None; FIELDS];
