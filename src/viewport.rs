@@ -37,22 +37,22 @@ impl Axes {
 
 /// The time at a fraction of the width.
 pub fn time_at(view: Viewport, x: f64) -> i64 {
-    view.t0 + part(view.t1 - view.t0, x)
+    view.t0.saturating_add(part(view.t1 - view.t0, x))
 }
 
 /// The thousandths of a rank at a fraction of the height.
 pub fn rank_at(view: Viewport, y: f64) -> i64 {
-    view.y0 + part(view.y1 - view.y0, y)
+    view.y0.saturating_add(part(view.y1 - view.y0, y))
 }
 
 /// Where a time is, as a fraction of the width.
 pub fn x_of(view: Viewport, time: i64) -> f64 {
-    (time - view.t0) as f64 / (view.t1 - view.t0).max(1) as f64
+    time.saturating_sub(view.t0) as f64 / (view.t1 - view.t0).max(1) as f64
 }
 
 /// Where a rank in thousandths is, as a fraction of the height.
 pub fn y_of(view: Viewport, rank: i64) -> f64 {
-    (rank - view.y0) as f64 / (view.y1 - view.y0).max(1) as f64
+    rank.saturating_sub(view.y0) as f64 / (view.y1 - view.y0).max(1) as f64
 }
 
 /// Scales by `factor` (below 1 shows less) around a place, which stays where it is.
@@ -75,24 +75,31 @@ pub fn zoom(view: Viewport, at: [f64; 2], factor: f64, axes: Axes, limits: Viewp
 pub fn pan(view: Viewport, by: [f64; 2], limits: Viewport) -> Viewport {
     let dt = part(view.t1 - view.t0, by[0]);
     let dy = part(view.y1 - view.y0, by[1]);
-    let moved = Viewport {
-        t0: view.t0.saturating_add(dt),
-        t1: view.t1.saturating_add(dt),
-        y0: view.y0.saturating_add(dy),
-        y1: view.y1.saturating_add(dy),
-    };
-    clamp(moved, limits)
+    // The sizes are taken before moving: edges that reach the end of time stay apart.
+    let (t0, t1) = into(
+        view.t0.saturating_add(dt),
+        view.t1 - view.t0,
+        (limits.t0, limits.t1),
+    );
+    let (y0, y1) = into(
+        view.y0.saturating_add(dy),
+        view.y1 - view.y0,
+        (limits.y0, limits.y1),
+    );
+    Viewport { t0, t1, y0, y1 }
 }
 
 /// The part between two opposite corners, in any order.
 pub fn select(view: Viewport, from: [f64; 2], to: [f64; 2], limits: Viewport) -> Viewport {
     let (left, right) = (from[0].min(to[0]), from[0].max(to[0]));
     let (top, bottom) = (from[1].min(to[1]), from[1].max(to[1]));
+    let t0 = time_at(view, left).min(i64::MAX - SHORTEST);
+    let y0 = rank_at(view, top).min(i64::MAX - THINNEST);
     let selected = Viewport {
-        t0: time_at(view, left),
-        t1: time_at(view, right).max(time_at(view, left) + SHORTEST),
-        y0: rank_at(view, top),
-        y1: rank_at(view, bottom).max(rank_at(view, top) + THINNEST),
+        t0,
+        t1: time_at(view, right).max(t0 + SHORTEST),
+        y0,
+        y1: rank_at(view, bottom).max(y0 + THINNEST),
     };
     clamp(selected, limits)
 }
@@ -115,8 +122,10 @@ pub fn around(t0: i64, t1: i64, ranks: [u32; 2], room: f64, limits: Viewport) ->
 
 /// Moved into the limits, and cut to them where it is larger.
 pub fn clamp(view: Viewport, limits: Viewport) -> Viewport {
-    let (t0, t1) = into((view.t0, view.t1), (limits.t0, limits.t1));
-    let (y0, y1) = into((view.y0, view.y1), (limits.y0, limits.y1));
+    let width = view.t1.saturating_sub(view.t0);
+    let height = view.y1.saturating_sub(view.y0);
+    let (t0, t1) = into(view.t0, width, (limits.t0, limits.t1));
+    let (y0, y1) = into(view.y0, height, (limits.y0, limits.y1));
     Viewport { t0, t1, y0, y1 }
 }
 
@@ -125,8 +134,8 @@ pub fn overlap(a: Viewport, b: Viewport) -> bool {
     a.t0 < b.t1 && b.t0 < a.t1 && a.y0 < b.y1 && b.y0 < a.y1
 }
 
-fn into((from, to): (i64, i64), (low, high): (i64, i64)) -> (i64, i64) {
-    let width = (to - from).min(high - low);
+fn into(from: i64, width: i64, (low, high): (i64, i64)) -> (i64, i64) {
+    let width = width.min(high - low);
     let from = from.clamp(low, high - width);
     (from, from + width)
 }
@@ -269,6 +278,32 @@ mod tests {
         let dot = viewport((0, 10), (0, 400));
         assert_eq!(zoom(dot, [0.5, 0.5], 0.5, Axes::Both, dot), dot);
         assert_eq!(zoom(dot, [0.5, 0.5], 2.0, Axes::Both, dot), dot);
+    }
+
+    #[test]
+    fn the_widest_view_that_a_link_can_say_is_moved_like_any_other() {
+        const MAX: i64 = i64::MAX;
+        for (t, y) in [
+            ((1, MAX), (1, MAX)),
+            ((-6 << 60, 1 << 60), (-6 << 60, 1 << 60)),
+        ] {
+            let view = Viewport {
+                t0: t.0,
+                t1: t.1,
+                y0: y.0,
+                y1: y.1,
+            };
+            let limits = everything();
+            for by in [-100.0, -1.0, 0.5, 1.0, 100.0] {
+                assert_eq!(pan(view, [by, by], limits), limits, "{by}");
+                let part = select(view, [by, by], [1.0, 1.0], limits);
+                assert!(part.t0 < part.t1 && part.y0 < part.y1, "{by}: {part:?}");
+            }
+            for time in [i64::MIN, T, MAX] {
+                assert_eq!(x_of(view, time) > 0.0, time > view.t0);
+                assert_eq!(y_of(view, time) > 0.0, time > view.y0);
+            }
+        }
     }
 
     #[test]
