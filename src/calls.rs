@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 
 use crate::order::{self, sorted};
 use crate::outcome::Outcome;
+use crate::retries::Retries;
 use crate::rows::{Kind, NONE, UNKNOWN_DURATION};
 use crate::spans::{Parent, ServiceIdx, SpanIdx, SpanTable};
 
@@ -28,6 +29,8 @@ pub struct Edge {
     pub via: Vec<String>,
     /// The calls.
     pub calls: Calls,
+    /// How often they were tried.
+    pub retries: Retries,
 }
 
 /// The calls of one edge in columns, by start; ties by trace id and span id.
@@ -88,6 +91,11 @@ impl Calls {
         self.start.is_empty()
     }
 
+    /// How long a call took, in nanoseconds; 0 where that is unknown.
+    pub fn duration(&self, at: usize) -> u64 {
+        self.end[at].saturating_sub(self.start[at]).max(0) as u64
+    }
+
     /// How many ended so.
     pub fn count(&self, outcome: CallOutcome) -> usize {
         self.outcome.iter().filter(|&&it| it == outcome).count()
@@ -113,9 +121,9 @@ pub fn edges(table: &SpanTable) -> Vec<Edge> {
         }
     }
     let name = |service: ServiceIdx| table.service_name(service).to_owned();
-    let edges: Vec<Edge> = spans
-        .into_iter()
-        .map(|((from, to), (spans, via))| Edge {
+    let edge = |((from, to), (spans, via)): ((ServiceIdx, u32), (_, Vec<ServiceIdx>))| {
+        let calls = calls(table, spans);
+        Edge {
             from: name(from),
             to: if to == NONE {
                 UNKNOWN_CALLEE.to_owned()
@@ -123,9 +131,11 @@ pub fn edges(table: &SpanTable) -> Vec<Edge> {
                 table.names.get(to).to_owned()
             },
             via: via.into_iter().map(name).collect(),
-            calls: calls(table, spans),
-        })
-        .collect();
+            retries: Retries::of(table, &calls),
+            calls,
+        }
+    };
+    let edges: Vec<Edge> = spans.into_iter().map(edge).collect();
     sorted(edges, &mut |a, b| {
         let key = |edge: &Edge| Reverse(edge.calls.len());
         key(a)
@@ -150,10 +160,9 @@ pub const UNKNOWN_CALLEE: &str = "unknown";
 pub fn mark_timeouts(table: &mut SpanTable, edges: &mut [Edge]) {
     for edge in edges {
         let calls = &mut edge.calls;
-        let duration = |at: usize| calls.end[at].saturating_sub(calls.start[at]).max(0) as u64;
         let of = |outcome: CallOutcome| -> Vec<u64> {
             let those = (0..calls.len()).filter(|&at| calls.outcome[at] == outcome);
-            let mut durations: Vec<u64> = those.map(duration).collect();
+            let mut durations: Vec<u64> = those.map(|at| calls.duration(at)).collect();
             durations.sort_unstable();
             durations
         };
@@ -161,7 +170,7 @@ pub fn mark_timeouts(table: &mut SpanTable, edges: &mut [Edge]) {
         for at in 0..calls.len() {
             let cut = in_use
                 .iter()
-                .any(|&timeout| just_above(timeout).contains(&duration(at)));
+                .any(|&timeout| just_above(timeout).contains(&calls.duration(at)));
             if calls.outcome[at] == CallOutcome::Failure && cut {
                 calls.outcome[at] = CallOutcome::TimedOut;
                 table.outcome[calls.span[at].0 as usize] = Outcome::TimedOut;
@@ -191,6 +200,29 @@ pub fn timeouts_in_use(failures: &[u64], successes: &[u64]) -> Vec<u64> {
         .map(|ms| ms * 1_000_000)
         .filter(believed)
         .collect()
+}
+
+/// The duration from which on calls evidently failed, for files that tell no outcome: the round time
+/// that most calls of one edge pile up just above, few just below, and hardly any outlives. Below half
+/// a second slow answers look the same.
+pub fn proposed_failed_over(edges: &[Edge]) -> Option<u64> {
+    let mut best: Option<(usize, Reverse<u64>)> = None;
+    for Edge { calls, .. } in edges {
+        let known = (0..calls.len()).filter(|&at| calls.outcome[at] != CallOutcome::Unknown);
+        let mut durations: Vec<u64> = known.map(|at| calls.duration(at)).collect();
+        durations.sort_unstable();
+        let in_use = timeouts_in_use(&durations, &[]);
+        for timeout in in_use.into_iter().filter(|&it| it >= 500_000_000) {
+            let from = durations.partition_point(|&it| it < timeout);
+            let above = just_above(timeout);
+            let pile = durations.partition_point(|&it| it < above.end) - from;
+            let outlived = durations.len() - from - pile;
+            if outlived * 10 <= pile {
+                best = best.max(Some((pile, Reverse(timeout))));
+            }
+        }
+    }
+    best.map(|(_, Reverse(timeout))| timeout)
 }
 
 /// Where calls end that a timeout cut: up to 2 % or 50 ms above it, whichever is more.

@@ -18,6 +18,7 @@ pub mod outcome;
 pub mod packed;
 pub mod plot;
 pub mod replay;
+pub mod retries;
 pub mod rows;
 pub mod scene;
 pub mod spans;

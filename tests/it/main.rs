@@ -9,5 +9,6 @@ mod picture;
 mod plot;
 mod real;
 mod replay;
+mod retries;
 mod table;
 mod view;
