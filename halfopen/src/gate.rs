@@ -47,9 +47,10 @@ use crate::sync::{AtomicI64, AtomicU64, Ordering};
 const KINDS: u64 = 7;
 const ONE_GOOD: u64 = KINDS + 1;
 const GOOD: u64 = MOST_GOOD as u64 * ONE_GOOD;
-const GENERATION: u32 = 9;
-/// How many good results wait at most: as many as one step counts.
-const MOST_GOOD: u32 = 63;
+const GENERATION: u32 = 15;
+/// How many good results wait at most: so many that threads seldom meet at
+/// the lock because the counter is full.
+const MOST_GOOD: u32 = 4095;
 
 const ASK: u64 = 0;
 const CLOSED: u64 = 1;

@@ -532,12 +532,13 @@ impl Machine {
             && matches!(self.window, Sliding::Count(_))
     }
 
-    /// Counts good results that waited.
+    /// Counts good results that waited while
+    /// [`good_results_wait`](Machine::good_results_wait): as many calls of
+    /// `record` would.
     #[cfg(feature = "std")]
     pub(crate) fn count_good(&mut self, results: u32) {
-        for _ in 0..results {
-            self.record(self.now, false, false);
-        }
+        self.window.record_good(results, &mut self.counts);
+        self.streak = 0;
     }
 
     /// Counts results of an earlier generation that waited.

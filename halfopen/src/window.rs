@@ -97,6 +97,15 @@ impl Sliding {
         }
     }
 
+    /// Counts so many good results at once in a window of calls. O(results),
+    /// sixteen a step, and never more than the ring is long.
+    #[cfg(feature = "std")]
+    pub(crate) fn record_good(&mut self, results: u32, totals: &mut Figures) {
+        if let Sliding::Count(ring) = self {
+            ring.record_good(results, totals);
+        }
+    }
+
     /// Takes what has left the window by `now` out of `totals`.
     pub(crate) fn expire(&mut self, now: i64, totals: &mut Figures) {
         if let Sliding::Time(buckets) = self
@@ -159,6 +168,38 @@ impl Ring {
         }
         *word = *word & !(3 << shift) | new << shift;
         totals.add(failed, slow);
+    }
+
+    #[cfg(feature = "std")]
+    fn record_good(&mut self, results: u32, totals: &mut Figures) {
+        const FAILED: u32 = u32::MAX / 3;
+        // What is overwritten again within this call never counts.
+        let laps = results / self.size;
+        let mut left = results % self.size;
+        if laps > 0 {
+            self.bits.fill(0);
+            *totals = Figures {
+                calls: self.size,
+                ..Figures::default()
+            };
+        }
+        while left > 0 {
+            let place = self.next % Ring::PER_WORD;
+            let free = self.size - totals.calls;
+            let here = (Ring::PER_WORD - place).min(self.size - self.next);
+            let n = left.min(here).min(if free > 0 { free } else { here });
+            let mask = u32::MAX >> (u32::BITS - 2 * n) << (2 * place);
+            let word = &mut self.bits[(self.next / Ring::PER_WORD) as usize];
+            if free > 0 {
+                totals.calls += n;
+            } else {
+                totals.failures -= (*word & mask & FAILED).count_ones();
+                totals.slow -= (*word & mask & !FAILED).count_ones();
+            }
+            *word &= !mask;
+            self.next = (self.next + n) % self.size;
+            left -= n;
+        }
     }
 }
 
@@ -285,6 +326,33 @@ mod tests {
             window.record(0, false, false, &mut totals);
         }
         assert_eq!(totals, figures(3, 0, 0));
+    }
+
+    #[cfg(feature = "std")]
+    #[test]
+    fn many_good_results_count_as_one_by_one() {
+        for size in [1, 2, 15, 16, 17, 31, 64, 100] {
+            for filled in [0, 1, size / 2, size - 1, size, 2 * size + 3] {
+                for results in [0, 1, 15, 16, 17, size - 1, size, size + 1, 3 * size + 5] {
+                    let (mut ours, mut totals) = (Ring::new(size), Figures::default());
+                    for n in 0..filled {
+                        ours.record(n % 3 == 0, n % 5 < 2, &mut totals);
+                    }
+                    let (mut naive, mut expected) = (ours.clone(), totals);
+                    ours.record_good(results, &mut totals);
+                    for _ in 0..results {
+                        naive.record(false, false, &mut expected);
+                    }
+                    // All that either remembers comes out in the next lap.
+                    for n in 0..=size {
+                        let case = (size, filled, results, n);
+                        assert_eq!(totals, expected, "{case:?}");
+                        ours.record(n % 2 == 0, n % 7 == 0, &mut totals);
+                        naive.record(n % 2 == 0, n % 7 == 0, &mut expected);
+                    }
+                }
+            }
+        }
     }
 
     #[test]

@@ -24,6 +24,8 @@ const HOUR: Duration = Duration::from_secs(3600);
 /// Somebody who makes calls: thread number and how many.
 pub struct Contender {
     pub name: &'static str,
+    /// What the breaker takes when new, handle and heap.
+    pub bytes: Option<u64>,
     /// Makes so many times fewer calls in a round.
     pub slowness: u32,
     pub calls: Box<dyn Fn(u32, u32) + Sync>,
@@ -36,9 +38,26 @@ fn contender(
 ) -> Contender {
     Contender {
         name,
+        bytes: None,
         slowness,
         calls: Box::new(calls),
     }
+}
+
+impl Contender {
+    fn of_bytes(mut self, bytes: u64) -> Contender {
+        self.bytes = Some(bytes);
+        self
+    }
+}
+
+/// Makes a breaker and measures it: the value itself, and what of its
+/// allocations it keeps.
+fn weighed<T>(make: impl FnOnce() -> T) -> (T, u64) {
+    let mut made = None;
+    let heap = allocation_counter::measure(|| made = Some(make()));
+    let bytes = size_of::<T>() as u64 + heap.bytes_current as u64;
+    (made.expect("made above"), bytes)
 }
 
 #[derive(Debug)]
@@ -63,27 +82,33 @@ fn answer(n: u32, failing: bool) -> Result<u32, Down> {
 
 /// Everybody, closed; ours first. With `failing`, every third call fails.
 pub fn all(failing: bool) -> Vec<Contender> {
-    let passed_in = Breaker::new(Config::default());
+    let (passed_in, passed_in_bytes) = weighed(|| Breaker::new(Config::default()));
     let clocked = passed_in.clone();
-    let timed = Breaker::new("window=10s/1s".parse().expect("settings"));
-    let recloser = recloser::Recloser::custom().build();
-    let consecutive = failsafe::Config::new()
-        .failure_policy(failure_policy::consecutive_failures(
-            5,
-            backoff::constant(HOUR),
-        ))
-        .build();
+    let (timed, timed_bytes) = weighed(|| Breaker::new("window=10s/1s".parse().expect("settings")));
+    let (recloser, recloser_bytes) = weighed(|| recloser::Recloser::custom().build());
+    let (consecutive, consecutive_bytes) = weighed(|| {
+        failsafe::Config::new()
+            .failure_policy(failure_policy::consecutive_failures(
+                5,
+                backoff::constant(HOUR),
+            ))
+            .build()
+    });
     let rate = if failing { 0.5 } else { 0.8 };
-    let ema = failsafe::Config::new()
-        .failure_policy(failure_policy::success_rate_over_time_window(
-            rate,
-            5,
-            Duration::from_secs(30),
-            backoff::constant(HOUR),
-        ))
-        .build();
-    let rs = circuitbreaker_rs::CircuitBreaker::<circuitbreaker_rs::DefaultPolicy, Down>::builder()
-        .build();
+    let (ema, ema_bytes) = weighed(|| {
+        failsafe::Config::new()
+            .failure_policy(failure_policy::success_rate_over_time_window(
+                rate,
+                5,
+                Duration::from_secs(30),
+                backoff::constant(HOUR),
+            ))
+            .build()
+    });
+    let (rs, rs_bytes) = weighed(|| {
+        circuitbreaker_rs::CircuitBreaker::<circuitbreaker_rs::DefaultPolicy, Down>::builder()
+            .build()
+    });
     let mut all = vec![
         contender("halfopen, time passed in", 1, move |_, calls| {
             for n in 0..calls {
@@ -94,12 +119,14 @@ pub fn all(failing: bool) -> Vec<Contender> {
                     }
                 }
             }
-        }),
+        })
+        .of_bytes(passed_in_bytes),
         contender("halfopen, system clock", 1, move |_, calls| {
             for n in 0..calls {
                 let _ = black_box(clocked.call(|| answer(n, failing)));
             }
-        }),
+        })
+        .of_bytes(passed_in_bytes),
         contender("halfopen, time window, passed in", 1, move |_, calls| {
             for n in 0..calls {
                 if let Ok(guard) = timed.acquire_at(i64::from(n)) {
@@ -109,27 +136,32 @@ pub fn all(failing: bool) -> Vec<Contender> {
                     }
                 }
             }
-        }),
+        })
+        .of_bytes(timed_bytes),
         contender("recloser", 1, move |_, calls| {
             for n in 0..calls {
                 let _ = black_box(recloser.call(|| answer(n, failing)));
             }
-        }),
+        })
+        .of_bytes(recloser_bytes),
         contender("failsafe, consecutive failures", 1, move |_, calls| {
             for n in 0..calls {
                 let _ = black_box(consecutive.call(|| answer(n, failing)));
             }
-        }),
+        })
+        .of_bytes(consecutive_bytes),
         contender("failsafe, success rate (default)", 2, move |_, calls| {
             for n in 0..calls {
                 let _ = black_box(ema.call(|| answer(n, failing)));
             }
-        }),
+        })
+        .of_bytes(ema_bytes),
         contender("circuitbreaker-rs", 4, move |_, calls| {
             for n in 0..calls {
                 let _ = black_box(rs.call(|| answer(n, failing)));
             }
-        }),
+        })
+        .of_bytes(rs_bytes),
     ];
     if !failing {
         all.push(tower_resilience());
@@ -229,12 +261,16 @@ pub fn tower() -> Vec<Contender> {
 }
 
 fn tower_resilience() -> Contender {
-    let layer = CircuitBreakerLayer::builder().build().expect("defaults");
-    let service = std::sync::Mutex::new(layer.layer(Echo));
+    let (service, bytes) = weighed(|| {
+        let layer = CircuitBreakerLayer::builder().build().expect("defaults");
+        layer.layer(Echo)
+    });
+    let service = std::sync::Mutex::new(service);
     contender("tower-resilience", 10, move |_, calls| {
         let service = service.lock().expect("no panic").clone();
         serve(service, calls);
     })
+    .of_bytes(bytes)
 }
 
 fn serve<S: Service<u32>>(mut service: S, calls: u32) {
