@@ -215,6 +215,9 @@ pub(crate) struct Buckets {
     number: i64,
     /// Where the current bucket ends; the past when there is none.
     end: i64,
+    /// Cells that were looked at in order to forget them.
+    #[cfg(test)]
+    visits: u64,
 }
 
 impl Buckets {
@@ -226,6 +229,8 @@ impl Buckets {
             width,
             number: i64::MIN,
             end: i64::MIN,
+            #[cfg(test)]
+            visits: 0,
         }
     }
 
@@ -258,6 +263,10 @@ impl Buckets {
                 self.head = 0;
             }
             totals.subtract(core::mem::take(&mut self.cells[self.head as usize]));
+            #[cfg(test)]
+            {
+                self.visits += 1;
+            }
         }
         self.number = number;
         self.end = number.saturating_add(1).saturating_mul(self.width);
@@ -391,6 +400,23 @@ mod tests {
             assert!(buckets.passed(i64::MAX) <= 10);
         }
         assert_eq!(totals, figures(2, 2, 0));
+    }
+
+    #[test]
+    fn work_does_not_grow_with_the_calls_in_the_window() {
+        const LENGTH: i64 = 1_000_000_000;
+        let visits = |calls: i64| {
+            let mut buckets = Buckets::new(10, LENGTH / 10);
+            let mut totals = Figures::default();
+            // Three lengths of the window, so many calls in each.
+            for n in 0..3 * calls {
+                buckets.record(n * (LENGTH / calls), n % 3 == 0, false, &mut totals);
+            }
+            assert_eq!(i64::from(totals.calls), calls);
+            buckets.visits
+        };
+        // The first lap empties all ten, and each turn after it one.
+        assert_eq!((visits(1_000), visits(1_000_000)), (39, 39));
     }
 
     #[test]
