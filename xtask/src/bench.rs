@@ -2,7 +2,7 @@
 
 use crate::run::{cargo, run, say};
 use crate::tools::{self, Toolbox};
-use crate::{Result, page, workspace};
+use crate::{Result, page, python, workspace};
 
 /// One benchmark: how `cargo xtask bench` calls it, what it is for, and what it does.
 struct Benchmark {
@@ -58,7 +58,17 @@ fn bench_page() -> Result<()> {
 
 fn bench_breaker() -> Result<()> {
     let manifest = workspace().join("halfopen/bench/Cargo.toml");
-    run(cargo()
+    let mut bench = cargo();
+    bench
         .args(["run", "--release", "--quiet", "--manifest-path"])
-        .arg(manifest))
+        .arg(manifest);
+    match python::with("nopanic", "0.3.0") {
+        Ok(python) => {
+            bench.env("HALFOPEN_PYTHON", python);
+        }
+        Err(error) => say(format!(
+            "nopanic, a breaker in Python, is left out: {error}"
+        )),
+    }
+    run(&mut bench)
 }

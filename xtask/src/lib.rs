@@ -8,6 +8,7 @@ pub mod bench;
 pub mod checks;
 pub mod files;
 pub mod page;
+pub mod python;
 pub mod run;
 pub mod size;
 pub mod tools;

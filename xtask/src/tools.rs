@@ -105,7 +105,7 @@ fn locked_version(lock: &str, package: &str) -> Option<String> {
 }
 
 /// Where the tools of this user are kept.
-fn cache() -> Result<PathBuf> {
+pub fn cache() -> Result<PathBuf> {
     if let Some(folder) = env::var_os("HERDSCOPE_TOOLS").filter(|it| !it.is_empty()) {
         return std::path::absolute(&folder).map_err(|error| {
             format!(
