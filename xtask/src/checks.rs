@@ -1,7 +1,7 @@
 //! The checks of `cargo xtask test`: one table, run from the cheap to the dear, stopped at the first failure.
 //!
-//! All of them use one target folder and the development profile (the page aside), and lint, documentation
-//! and tests select the same packages, so that no dependency is built twice for them.
+//! All of them use one target folder and the development profile (the page and the bare module aside), and
+//! lint, documentation and tests select the same packages, so that no dependency is built twice for them.
 
 use std::env;
 use std::fs;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::run::{cargo, run, say};
 use crate::tools::{self, Toolbox};
-use crate::{Result, page, size, workspace};
+use crate::{Result, bare, page, size, workspace};
 
 /// One check: how `--only` calls it, what it is for, and what it does.
 struct Check {
@@ -42,12 +42,12 @@ const CHECKS: &[Check] = &[
     },
     Check {
         name: "clippy-wasm",
-        about: "lints of the library as the page has it",
+        about: "lints of the library as the page has it, and of the bare module",
         run: clippy_wasm,
     },
     Check {
         name: "bare",
-        about: "halfopen without std, for a target without threads",
+        about: "halfopen linked without std, as a module that imports nothing",
         run: bare,
     },
     Check {
@@ -180,7 +180,7 @@ fn set_up(checks: &[&Check]) -> Result<Machine> {
     if needs(&["fmt", "clippy", "clippy-wasm"]) {
         tools::ensure_components()?;
     }
-    if needs(&["clippy-wasm", "bare"]) {
+    if needs(&["clippy-wasm", "bare", "browser"]) {
         tools::ensure_wasm_target()?;
     }
     if needs(&["browser"]) {
@@ -244,21 +244,23 @@ fn clippy(_: &Machine) -> Result<()> {
 }
 
 fn clippy_wasm(_: &Machine) -> Result<()> {
-    run(cargo()
-        .args([
-            "clippy",
-            "--package",
-            "herdscope",
-            "--lib",
-            "--no-default-features",
-        ])
-        .args(["--target", "wasm32-unknown-unknown", "--", "-D", "warnings"]))
+    // One after the other: together, the features of the one would be those of the other.
+    let page = ["--package", "herdscope", "--no-default-features"].as_slice();
+    let module = ["--package", "halfopen-bare"].as_slice();
+    for package in [page, module] {
+        run(cargo().args(["clippy", "--lib"]).args(package).args([
+            "--target",
+            "wasm32-unknown-unknown",
+            "--",
+            "-D",
+            "warnings",
+        ]))?;
+    }
+    Ok(())
 }
 
 fn bare(_: &Machine) -> Result<()> {
-    run(cargo()
-        .args(["check", "--package", "halfopen", "--no-default-features"])
-        .args(["--target", "wasm32-unknown-unknown"]))
+    bare::check()
 }
 
 fn unit(machine: &Machine) -> Result<()> {

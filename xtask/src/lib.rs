@@ -4,6 +4,7 @@
 //!
 //! Errors are sentences for a person: what happened, and what to do about it.
 
+pub mod bare;
 pub mod bench;
 pub mod checks;
 pub mod files;

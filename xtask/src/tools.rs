@@ -10,7 +10,9 @@
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::run::{cargo, find, output, path_with, run, say};
 use crate::{Result, workspace};
@@ -309,21 +311,54 @@ fn sysroot() -> Result<PathBuf> {
 
 /// Installs the standard library for the browser if the toolchain lacks it.
 pub fn ensure_wasm_target() -> Result<()> {
-    if sysroot()?
-        .join("lib/rustlib")
-        .join(WASM_TARGET)
-        .join("lib")
-        .is_dir()
-    {
+    if has_target(WASM_TARGET)? {
         return Ok(());
     }
     say(format!("installing the target {WASM_TARGET}"));
-    run(Command::new("rustup")
-        .args(["target", "add", WASM_TARGET])
-        .current_dir(workspace()))
-    .map_err(|error| {
+    run(&mut add_target(WASM_TARGET)).map_err(|error| {
         format!("{error}; the Rust in use has no {WASM_TARGET}: install it, or use rustup's Rust")
     })
+}
+
+/// Installs a target that is good to have, if that takes no longer than `patience`; an error says why it
+/// is not there.
+pub fn try_target(target: &str, patience: Duration) -> Result<()> {
+    if has_target(target)? {
+        return Ok(());
+    }
+    say(format!("trying to install the target {target}"));
+    let mut rustup = add_target(target)
+        .stdin(Stdio::null())
+        .spawn()
+        .map_err(|error| format!("could not start rustup: {error}"))?;
+    let start = Instant::now();
+    while start.elapsed() < patience {
+        match rustup.try_wait() {
+            Ok(Some(status)) if status.success() && has_target(target)? => return Ok(()),
+            Ok(Some(_)) => return Err("rustup could not install the target".to_owned()),
+            _ => thread::sleep(Duration::from_millis(50)),
+        }
+    }
+    // It may have ended by itself in this moment.
+    let _ = rustup.kill();
+    let _ = rustup.wait();
+    let seconds = patience.as_secs();
+    Err(format!(
+        "rustup did not install the target within {seconds} s"
+    ))
+}
+
+fn has_target(target: &str) -> Result<bool> {
+    let folder = sysroot()?.join("lib/rustlib").join(target).join("lib");
+    Ok(folder.is_dir())
+}
+
+fn add_target(target: &str) -> Command {
+    let mut command = Command::new("rustup");
+    command
+        .args(["target", "add", target])
+        .current_dir(workspace());
+    command
 }
 
 /// Installs the formatter and the linter if the toolchain lacks them.
