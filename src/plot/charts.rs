@@ -20,7 +20,7 @@ use crate::view::{MILLI, Viewport};
 pub type Drawn<DB> = Result<(), DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>>;
 
 /// The family of all texts.
-pub const FONT: &str = "sans-serif";
+pub const FAMILY: FontFamily<'static> = FontFamily::SansSerif;
 
 /// Where the plot area lies in its card, in device pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -552,7 +552,7 @@ impl<'a, DB: DrawingBackend> Pen<'a, DB> {
     }
 
     fn text(&self, text: &str, at: [i32; 2], anchor: (HPos, VPos), color: Rgb) -> Drawn<DB> {
-        let font = (FONT, TEXT * self.scale).into_font();
+        let font = FontDesc::new(FAMILY, TEXT * self.scale, FontStyle::Normal);
         let (color, anchor) = (solid(color), Pos::new(anchor.0, anchor.1));
         let style = TextStyle::from(font).color(&color).pos(anchor);
         let text = format::printable(text);

@@ -17,7 +17,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use crate::engine::{Engine, Frame};
 use crate::format;
 use crate::messages::{FrameRequest, LegendEntry, Rgb, Style, Swatch};
-use crate::plot::charts::{self, FONT};
+use crate::plot::charts::{self, FAMILY};
 use crate::plot::pixels::Pixels;
 use crate::view::{ColorBy, View};
 
@@ -236,7 +236,7 @@ impl Picture {
         let text = |text: &str, at: (i32, i32), size: f64, ink: Rgb| {
             let text = format::printable(text);
             let ink = color(ink);
-            let font = (FONT, size * scale).into_font();
+            let font = FontDesc::new(FAMILY, size * scale, FontStyle::Normal);
             let style = TextStyle::from(font).color(&ink);
             area.draw(&Text::new(
                 text,
@@ -278,7 +278,8 @@ impl Picture {
     fn draw_legend<DB: DrawingBackend>(&self, area: &DrawingArea<DB, Shift>) -> charts::Drawn<DB> {
         let px = |css: f64| (css * self.scale).round() as i32;
         let ink = color(self.style.ink_2);
-        let style = TextStyle::from((FONT, 11.0 * self.scale).into_font()).color(&ink);
+        let style = TextStyle::from(FontDesc::new(FAMILY, 11.0 * self.scale, FontStyle::Normal))
+            .color(&ink);
         let mut right = self.size[0] as i32 - px(PAD);
         for entry in self.legend.iter().rev() {
             let label = legend_label(&entry.label);
@@ -358,7 +359,7 @@ fn bundle_font() {
     static BYTES: &[u8] = include_bytes!("../../assets/DejaVuSans-subset.ttf");
     ONCE.call_once(|| {
         // The font is bundled and tested: it is valid.
-        let known = plotters::style::register_font(FONT, FontStyle::Normal, BYTES);
+        let known = plotters::style::register_font(FAMILY.as_str(), FontStyle::Normal, BYTES);
         debug_assert!(known.is_ok());
     });
 }
