@@ -1,10 +1,8 @@
-//! Bytes to UTF-8: byte order marks, UTF-16, gz accounting.
+//! Bytes to UTF-8: byte order marks, UTF-16.
 //!
 //! Owns the encodings. Invariant: what goes on to the sheet does not depend on how the bytes were cut.
 //! Text that is no UTF-8 passes as it is: cells, not files, are Latin-1. O(bytes), no copy of UTF-8.
 //! Pinned by `tests/ingest/properties.rs`.
-
-use std::io;
 
 use super::sheet::Sheet;
 use super::unreadable::Unreadable;
@@ -20,11 +18,6 @@ pub(super) struct Decoder {
     odd: Option<u8>,
     high: Option<u16>,
     text: String,
-    /// Why writing failed; `io::Error` cannot carry it.
-    pub(super) failed: Option<Unreadable>,
-    pub(super) bytes_out: u64,
-    /// As many bytes as may come out.
-    pub(super) most_out: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,9 +36,6 @@ impl Decoder {
             odd: None,
             high: None,
             text: String::new(),
-            failed: None,
-            bytes_out: 0,
-            most_out: u64::MAX,
         }
     }
 
@@ -149,28 +139,5 @@ impl Decoder {
                 }
             }
         }
-    }
-}
-
-/// What the gz decoder writes to.
-impl io::Write for Decoder {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.bytes_out += bytes.len() as u64;
-        let result = if self.bytes_out > self.most_out {
-            Err(None)
-        } else {
-            self.push(bytes).map_err(Some)
-        };
-        match result {
-            Ok(()) => Ok(bytes.len()),
-            Err(why) => {
-                self.failed = why;
-                Err(io::Error::other("the text cannot be read"))
-            }
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }

@@ -14,6 +14,7 @@
 mod attributes;
 mod decode;
 pub mod exporters;
+mod gzip;
 mod head;
 mod intake;
 mod plan;
@@ -21,12 +22,10 @@ mod sheet;
 pub mod time;
 mod unreadable;
 
-use std::io::{ErrorKind, Write as _};
-
-use flate2::write::MultiGzDecoder;
 use serde::Serialize;
 
 use self::decode::Decoder;
+use self::gzip::{Gunzip, Stop};
 use self::sheet::Sheet;
 use self::time::Unit;
 pub use self::unreadable::{Unreadable, UnreadableKind};
@@ -76,7 +75,14 @@ enum Stage {
     /// Too few bytes to know whether they are gz.
     Start(Box<Decoder>, Vec<u8>),
     Plain(Box<Decoder>),
-    Gz(Box<MultiGzDecoder<Decoder>>),
+    Gz(Box<Gz>),
+}
+
+struct Gz {
+    gunzip: Gunzip,
+    decoder: Decoder,
+    /// How many bytes came out.
+    bytes_out: u64,
 }
 
 /// What a file holds.
@@ -103,8 +109,8 @@ pub struct Assumed {
     pub duration_unit: Option<Unit>,
 }
 
-/// The gz decoder takes blocks of this size, however the bytes come: when it passes its output on and
-/// when it notices damage depends on what it is given.
+/// Gz is unpacked in blocks of this size, however the bytes come: how much comes out of a damaged block
+/// depends on where it was cut.
 const GZ_BLOCK: usize = 4 << 10;
 
 impl Reader {
@@ -147,21 +153,12 @@ impl Reader {
         let mut cut = false;
         let mut decoder = match self.stage {
             Stage::Start(decoder, _) | Stage::Plain(decoder) => decoder,
-            Stage::Gz(mut gz) => {
-                let end = gz.try_finish().map_err(|why| why.kind());
-                cut = end == Err(ErrorKind::UnexpectedEof);
-                let decoder = gz.get_mut();
-                if let Some(why) = decoder.failed.take() {
-                    return Err(why);
-                }
-                if decoder.bytes_out > decoder.most_out {
-                    return Err(Unreadable::gz_bomb(self.limits.gz_ratio));
-                }
-                if end.is_err() && !(cut && decoder.bytes_out > 0) {
+            Stage::Gz(gz) => {
+                cut = !gz.gunzip.is_whole();
+                if cut && gz.bytes_out == 0 {
                     return Err(Unreadable::gz_broken(self.unpacked));
                 }
-                let sheet = Sheet::new(self.limits);
-                Box::new(std::mem::replace(decoder, Decoder::new(sheet)))
+                Box::new(gz.decoder)
             }
         };
         decoder.finish()?;
@@ -191,8 +188,8 @@ impl Reader {
     /// What is read so far.
     pub fn rows(&self) -> &SpanRows {
         let decoder = match &self.stage {
-            Stage::Start(decoder, _) | Stage::Plain(decoder) => decoder,
-            Stage::Gz(gz) => gz.get_ref(),
+            Stage::Start(decoder, _) | Stage::Plain(decoder) => &**decoder,
+            Stage::Gz(gz) => &gz.decoder,
         };
         &decoder.sheet.intake.rows
     }
@@ -226,7 +223,11 @@ impl Reader {
             return Ok(());
         };
         self.stage = match held[..] {
-            [0x1F, 0x8B, 8] => Stage::Gz(Box::new(MultiGzDecoder::new(*decoder))),
+            [0x1F, 0x8B, 8] => Stage::Gz(Box::new(Gz {
+                gunzip: Gunzip::new(),
+                decoder: *decoder,
+                bytes_out: 0,
+            })),
             _ => Stage::Plain(decoder),
         };
         self.read(&held)
@@ -256,17 +257,27 @@ impl Reader {
         let Stage::Gz(gz) = &mut self.stage else {
             return Ok(());
         };
-        let most = (self.unpacked + GZ_BLOCK as u64).saturating_mul(self.limits.gz_ratio);
-        gz.get_mut().most_out = most.max(self.limits.gz_free);
-        if gz.write_all(block).is_err() {
-            let decoder = gz.get_mut();
-            let bomb = decoder.bytes_out > decoder.most_out;
-            return Err(match decoder.failed.take() {
-                Some(why) => why,
-                None if bomb => Unreadable::gz_bomb(self.limits.gz_ratio),
-                None => Unreadable::gz_broken(self.unpacked),
-            });
-        }
+        let Limits {
+            gz_ratio, gz_free, ..
+        } = self.limits;
+        let most = (self.unpacked + GZ_BLOCK as u64).saturating_mul(gz_ratio);
+        let most = most.max(gz_free);
+        let Gz {
+            gunzip,
+            decoder,
+            bytes_out,
+        } = &mut **gz;
+        let pushed = gunzip.push(block, &mut |bytes| {
+            *bytes_out += bytes.len() as u64;
+            if *bytes_out > most {
+                return Err(Unreadable::gz_bomb(gz_ratio));
+            }
+            decoder.push(bytes)
+        });
+        pushed.map_err(|stop| match stop {
+            Stop::Damaged => Unreadable::gz_broken(self.unpacked),
+            Stop::Refused(why) => why,
+        })?;
         self.unpacked += block.len() as u64;
         Ok(())
     }
