@@ -6,6 +6,7 @@
 //! the command line alike. ARCHITECTURE.md has the map.
 
 pub mod calls;
+pub mod clickhouse;
 pub mod dataset;
 pub mod engine;
 pub mod format;

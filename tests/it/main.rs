@@ -2,6 +2,7 @@
 
 mod calls;
 mod cli;
+mod clickhouse;
 mod engine;
 mod given;
 mod golden;
