@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::run::{cargo, run, say};
 use crate::tools::{self, Toolbox};
-use crate::{Result, bare, page, size, workspace};
+use crate::{Result, bare, deny, fuzz, page, size, workspace};
 
 /// One check: how `--only` calls it, what it is for, and what it does.
 struct Check {
@@ -36,6 +36,11 @@ const CHECKS: &[Check] = &[
         run: fmt,
     },
     Check {
+        name: "deny",
+        about: "licences, versions and sources of the dependencies",
+        run: deny,
+    },
+    Check {
         name: "clippy",
         about: "lints of everything native, warnings as errors",
         run: clippy,
@@ -54,6 +59,11 @@ const CHECKS: &[Check] = &[
         name: "unit",
         about: "unit, property and command line tests",
         run: unit,
+    },
+    Check {
+        name: "fuzz",
+        about: "what is fuzzed, on its seeds",
+        run: fuzz,
     },
     Check {
         name: "doctest",
@@ -233,7 +243,12 @@ impl Machine {
 
 fn fmt(_: &Machine) -> Result<()> {
     run(cargo().args(["fmt", "--all", "--check"]))
-        .map_err(|error| format!("{error}; `cargo fmt --all` formats it"))
+        .map_err(|error| format!("{error}; `cargo fmt --all` formats it"))?;
+    fuzz::formatted()
+}
+
+fn deny(_: &Machine) -> Result<()> {
+    deny::check()
 }
 
 fn clippy(_: &Machine) -> Result<()> {
@@ -274,6 +289,10 @@ fn unit(machine: &Machine) -> Result<()> {
         "--examples",
     ];
     run(machine.cargo_test().args(everything).args(FEATURES))
+}
+
+fn fuzz(_: &Machine) -> Result<()> {
+    fuzz::seeds_hold()
 }
 
 fn doctest(machine: &Machine) -> Result<()> {

@@ -7,7 +7,9 @@
 pub mod bare;
 pub mod bench;
 pub mod checks;
+pub mod deny;
 pub mod files;
+pub mod fuzz;
 pub mod page;
 pub mod python;
 pub mod run;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use xtask::{Result, bench, checks, files::Server, page, tools::Toolbox};
+use xtask::{Result, bench, checks, files::Server, fuzz, page, tools::Toolbox};
 
 const HELP: &str = "\
 Usage: cargo xtask COMMAND
@@ -10,6 +10,8 @@ Usage: cargo xtask COMMAND
   serve [--port N]       install what is missing, build the page, serve it on 127.0.0.1 (from port 8080 on)
   test [--only A,B ...]  install what is missing, run every check (or the named ones)
   bench [NAME ...]       print the figures of every benchmark (or the named ones)
+  fuzz [--minutes N] [TARGET ...]
+                         fuzz every target (or the named ones) for so long each (1); needs a nightly Rust
   dist                   build the page for release into pkg/
 
 Tools are kept in $HERDSCOPE_TOOLS, or else in ~/.cache/herdscope/tools, for all clones.
@@ -23,11 +25,12 @@ fn main() -> ExitCode {
         ["serve", rest @ ..] => serve(rest),
         ["test", rest @ ..] => checks::test(rest),
         ["bench", rest @ ..] => bench::bench(rest),
+        ["fuzz", rest @ ..] => fuzz::fuzz(rest),
         ["dist"] => dist(),
         ["help" | "--help" | "-h"] => {
             print!("{HELP}\nChecks for --only:\n{}", checks::list());
             print!("\nBenchmarks:\n{}", bench::list());
-            Ok(())
+            fuzz::list().map(|targets| print!("\nTargets to fuzz:\n{targets}"))
         }
         [] => Err(format!("no command given\n\n{HELP}")),
         _ => Err(format!(

@@ -8,6 +8,7 @@
 //! for wasm-bindgen Cargo.toml alone.
 
 use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -27,6 +28,8 @@ struct Pin {
     /// The program that must be there, and that knows its own `--version`.
     program: &'static str,
     source: Source,
+    /// What cannot be done without it.
+    lacking: &'static str,
 }
 
 enum Version {
@@ -55,6 +58,7 @@ const TRUNK: Pin = Pin {
         options: &["--locked"],
         minutes: "5 to 10",
     },
+    lacking: NO_PAGE,
 };
 
 /// Its command line and its library must be of one version.
@@ -68,6 +72,7 @@ const WASM_BINDGEN: Pin = Pin {
         options: &["--no-default-features"],
         minutes: "2 to 5",
     },
+    lacking: NO_PAGE,
 };
 
 const BINARYEN: Pin = Pin {
@@ -77,7 +82,34 @@ const BINARYEN: Pin = Pin {
     source: Source::Npm {
         package: "binaryen",
     },
+    lacking: NO_PAGE,
 };
+
+const CARGO_DENY: Pin = Pin {
+    name: "cargo-deny",
+    version: Version::Is("0.20.2"),
+    program: "cargo-deny",
+    source: Source::Cargo {
+        package: "cargo-deny",
+        options: &["--locked"],
+        minutes: "2 to 4",
+    },
+    lacking: "dependencies cannot be checked",
+};
+
+const CARGO_FUZZ: Pin = Pin {
+    name: "cargo-fuzz",
+    version: Version::Is("0.13.2"),
+    program: "cargo-fuzz",
+    source: Source::Cargo {
+        package: "cargo-fuzz",
+        options: &["--locked"],
+        minutes: "1 to 2",
+    },
+    lacking: "nothing can be fuzzed",
+};
+
+const NO_PAGE: &str = "the page cannot be built";
 
 impl Version {
     fn resolve(&self) -> Result<String> {
@@ -209,10 +241,8 @@ impl Pin {
             }
         }
         .map_err(|error| {
-            format!(
-                "{error}; without {} {version} the page cannot be built",
-                self.name
-            )
+            let Pin { name, lacking, .. } = self;
+            format!("{error}; without {name} {version} {lacking}")
         })
     }
 }
@@ -224,7 +254,7 @@ fn has_version(program: &Path, version: &str) -> bool {
 
 /// What building the page needs, found or installed.
 pub struct Toolbox {
-    path: std::ffi::OsString,
+    path: OsString,
 }
 
 impl Toolbox {
@@ -250,6 +280,16 @@ impl Toolbox {
         }
         command
     }
+}
+
+/// PATH with cargo-deny on it, installed if missing.
+pub fn path_for_deny() -> Result<OsString> {
+    path_with(CARGO_DENY.ensure()?.as_slice())
+}
+
+/// PATH with cargo-fuzz on it, installed if missing.
+pub fn path_for_fuzz() -> Result<OsString> {
+    path_with(CARGO_FUZZ.ensure()?.as_slice())
 }
 
 /// wasm-opt makes the page smaller and faster but is not needed: without npm there is a stand-in.
