@@ -4,10 +4,12 @@
 //! dataset is complete and never changes. Building costs O(n log n). Pinned by `tests/it/engine.rs`.
 
 use crate::calls::{self, Calls, Edge};
-use crate::ingest::{Assumed, Reading};
-use crate::issues::Issues;
+use crate::ingest::time::print_duration;
+use crate::ingest::{Assumed, Reading, Told};
+use crate::issues::{Code, Issues};
 use crate::messages::{EdgeLine, Summary, issue_lines};
 use crate::plot::look;
+use crate::retries;
 use crate::rows::SpanRows;
 use crate::spans::SpanTable;
 use crate::view::{ColorBy, MILLI, Source, View, Viewport};
@@ -24,6 +26,10 @@ pub struct Dataset {
     pub exporter: String,
     /// What had to be assumed to read it.
     pub assumed: Assumed,
+    /// What a person said about it.
+    pub told: Told,
+    /// The duration from which on calls evidently failed, where the file tells no failures.
+    pub failed_over_proposed: Option<u64>,
     /// What was noticed in reading it.
     pub issues: Issues,
     /// Its spans.
@@ -43,13 +49,18 @@ pub struct Dataset {
 impl Dataset {
     /// Builds table and edges from what was read.
     pub fn new(name: String, source: Option<Source>, reading: Reading) -> Dataset {
-        let mut dataset = Dataset::of_rows(name, &reading.rows);
+        let mut dataset = Dataset::of_told_rows(name, &reading.rows, &reading.told);
         let mut issues = reading.issues;
         issues.extend(std::mem::take(&mut dataset.issues));
+        let untold = issues.count(Code::NoStatus) > 0;
         Dataset {
             source,
             exporter: reading.exporter.to_owned(),
             assumed: reading.assumed,
+            told: reading.told,
+            failed_over_proposed: untold
+                .then(|| calls::proposed_failed_over(&dataset.edges))
+                .flatten(),
             issues,
             ..dataset
         }
@@ -71,16 +82,30 @@ impl Dataset {
             all.zone = if_same(all.zone, it.zone);
             all.start_unit = if_same(all.start_unit, it.start_unit);
             all.duration_unit = if_same(all.duration_unit, it.duration_unit);
+            all.dates = if_same(all.dates, it.dates);
         }
         Dataset::new(name, None, all)
     }
 
     /// The dataset of rows alone, as they are known in the middle of a reading.
     pub fn of_rows(name: String, rows: &SpanRows) -> Dataset {
+        Dataset::of_told_rows(name, rows, &Told::default())
+    }
+
+    /// The dataset of rows about which a person has said something.
+    pub fn of_told_rows(name: String, rows: &SpanRows, told: &Told) -> Dataset {
         let mut issues = Issues::default();
         let mut table = SpanTable::build(rows, &mut issues);
+        if let Some(ns) = told.failed_over {
+            table.fail_from(ns, &mut issues);
+        }
         let mut edges = calls::edges(&table);
         calls::mark_timeouts(&mut table, &mut edges);
+        if told.logical == Some(true) {
+            for edge in &mut edges {
+                edge.calls = retries::logical(&table, &edge.calls);
+            }
+        }
         let opaque_from = look::opaque_from(&table);
         let arrivals = match edges.is_empty() {
             true => calls::arrivals(&table),
@@ -99,6 +124,8 @@ impl Dataset {
             source: None,
             exporter: String::new(),
             assumed: Assumed::default(),
+            told: Told::default(),
+            failed_over_proposed: None,
         }
     }
 
@@ -148,6 +175,69 @@ impl Dataset {
         view
     }
 
+    /// What had to be assumed and a person can tell better.
+    pub fn assumptions(&self) -> Vec<Assumption> {
+        const UNITS: &[&str] = &["@ns", "@us", "@ms", "@s"];
+        let mut all = Vec::new();
+        let mut add = |what, part, value: String, choices| {
+            all.push(Assumption {
+                what,
+                part,
+                value,
+                choices,
+            });
+        };
+        if let Some(zone) = self.assumed.zone {
+            add(
+                "times in",
+                "zone",
+                zone.to_owned(),
+                &["UTC", "+01:00", "+02:00"],
+            );
+        }
+        if self.assumed.dates.is_some() {
+            let choices = &["month-first", "day-first"];
+            add("dates", "dates", "month-first".to_owned(), choices);
+        }
+        for (what, part, unit) in [
+            ("starts in", "start", self.assumed.start_unit),
+            ("durations in", "duration", self.assumed.duration_unit),
+        ] {
+            if let Some(unit) = unit {
+                add(what, part, ["@", unit.as_str()].concat(), UNITS);
+            }
+        }
+        if self.issues.count(Code::NoStatus) > 0 {
+            let proposed = self.failed_over_proposed.map(print_duration);
+            add("failed from", "failed", proposed.unwrap_or_default(), &[]);
+        }
+        all
+    }
+
+    /// What had to be assumed, in one line; empty when nothing had.
+    pub fn assumed_line(&self) -> String {
+        let mut said: Vec<String> = Vec::new();
+        for it in self.assumptions() {
+            if it.part != "failed" {
+                said.push([it.what, " ", it.value.trim_start_matches('@')].concat());
+            }
+        }
+        let mut line = match said.is_empty() {
+            true => String::new(),
+            false => ["assumed: ", &said.join(", ")].concat(),
+        };
+        if let Some(ns) = self.failed_over_proposed {
+            let semicolon = if line.is_empty() { "" } else { "; " };
+            line.push_str(semicolon);
+            line.push_str("calls pile up just above ");
+            line.push_str(&print_duration(ns));
+            line.push_str(", a timeout probably: tell that they failed (failed=");
+            line.push_str(&print_duration(ns));
+            line.push(')');
+        }
+        line
+    }
+
     /// What arrived, to be counted over time: the calls of the edge, or all traces where there is none.
     pub fn traffic<'a>(&'a self, edge: Option<&'a Edge>) -> &'a Calls {
         edge.map_or(&self.arrivals, |edge| &edge.calls)
@@ -176,7 +266,7 @@ impl Dataset {
             name: self.name.clone(),
             source: self.source.clone(),
             exporter: self.exporter.clone(),
-            assumed: assumed_line(self.assumed),
+            assumed: self.assumed_line(),
             issues: issue_lines(&self.issues),
             spans: self.table.len() as u64,
             traces: self.table.n_traces().into(),
@@ -188,6 +278,19 @@ impl Dataset {
             legend_by_service: look::legend(&self.table, ColorBy::Service),
         }
     }
+}
+
+/// Something that was assumed, to be told better: `PART=VALUE` is a part of [`Told`]'s text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assumption {
+    /// What it is about, as in "times in".
+    pub what: &'static str,
+    /// Its key in the text.
+    pub part: &'static str,
+    /// What was assumed, or is proposed; empty for neither.
+    pub value: String,
+    /// Other values. Of zones and durations any may be told.
+    pub choices: &'static [&'static str],
 }
 
 const SECOND: i64 = 1_000_000_000;
@@ -209,24 +312,5 @@ fn padded(table: &SpanTable, extent: Option<std::ops::Range<i64>>) -> Viewport {
         t1: extent.end.saturating_add(pad),
         y0: 0,
         y1: i64::from(table.n_traces().max(1)) * MILLI,
-    }
-}
-
-/// What had to be assumed, in one line; empty when nothing had.
-pub fn assumed_line(assumed: Assumed) -> String {
-    let parts = [
-        assumed.zone.map(|zone| format!("times in {zone}")),
-        assumed
-            .start_unit
-            .map(|unit| format!("starts in {}", unit.as_str())),
-        assumed
-            .duration_unit
-            .map(|unit| format!("durations in {}", unit.as_str())),
-    ];
-    let said: Vec<String> = parts.into_iter().flatten().collect();
-    if said.is_empty() {
-        String::new()
-    } else {
-        format!("assumed: {}", said.join(", "))
     }
 }

@@ -12,7 +12,7 @@ use halfopen::Config;
 use crate::calls::Edge;
 use crate::dataset::Dataset;
 use crate::herds::{self, Attempt, late_ns};
-use crate::ingest::{Limits, Reader};
+use crate::ingest::{Limits, Reader, Told, Unmapped, Unreadable, UnreadableKind};
 use crate::messages::{
     FrameRequest, PointRequest, Progress, ReplayScene, Scene, SpanLabel, Style, Summary, Swatch,
     TraceDetail,
@@ -31,6 +31,8 @@ use crate::view::{ColorBy, Source, Viewport};
 pub struct Engine {
     loaded: Dataset,
     reading: Option<Underway>,
+    /// The table that the last reading could make nothing of.
+    unmapped: Option<Unmapped>,
     replayed: Option<Replayed>,
     strip: Option<Strip>,
 }
@@ -113,6 +115,7 @@ impl Engine {
     /// Starts a reading; one that was going on is dropped. `total` is the size in bytes, if known.
     pub fn begin(&mut self, name: String, source: Option<Source>, total: Option<u64>) {
         self.forget();
+        self.unmapped = None;
         self.reading = Some(Underway {
             name,
             source,
@@ -121,6 +124,19 @@ impl Engine {
             preview: Dataset::default(),
             next_preview: FIRST_PREVIEW,
         });
+    }
+
+    /// What the person says about the file whose reading has just begun.
+    pub fn tell(&mut self, told: Told) {
+        if let Some(reading) = &mut self.reading {
+            reading.reader = Reader::new(Limits::default()).telling(told);
+        }
+    }
+
+    /// The head of the table that the last reading could make nothing of, for a person to tell its
+    /// columns.
+    pub fn unmapped(&self) -> Option<&Unmapped> {
+        self.unmapped.as_ref()
     }
 
     /// What a link to the file being read says, once its fingerprint is known.
@@ -137,14 +153,15 @@ impl Engine {
             return Err("Nothing is being read.".to_owned());
         };
         if let Err(unreadable) = reading.reader.push(bytes) {
-            let sentence = format!("{}: {unreadable}", reading.name);
+            let name = std::mem::take(&mut reading.name);
             self.cancel();
-            return Err(sentence);
+            return Err(self.refused(&name, unreadable));
         }
         let rows = reading.reader.rows();
         let mut preview = None;
         if rows.len() >= reading.next_preview {
-            reading.preview = Dataset::of_rows(reading.name.clone(), rows);
+            reading.preview =
+                Dataset::of_told_rows(reading.name.clone(), rows, reading.reader.told());
             reading.next_preview = rows.len() + rows.len() / 2;
             preview = Some(reading.preview.home());
             (self.replayed, self.strip) = (None, None);
@@ -169,7 +186,7 @@ impl Engine {
         let read = reading
             .reader
             .finish()
-            .map_err(|unreadable| format!("{name}: {unreadable}"))?;
+            .map_err(|unreadable| self.refused(&name, unreadable))?;
         if read.rows.is_empty() {
             let noticed = read.issues.iter().next().map(|issue| issue.message());
             let why = noticed.unwrap_or_else(|| "it holds no spans".to_owned());
@@ -177,6 +194,14 @@ impl Engine {
         }
         self.loaded = Dataset::new(name, reading.source, read);
         Ok(self.loaded.summary())
+    }
+
+    fn refused(&mut self, name: &str, why: Unreadable) -> String {
+        let sentence = format!("{name}: {why}");
+        if let UnreadableKind::UnknownColumns(table) = why.kind {
+            self.unmapped = Some(*table);
+        }
+        sentence
     }
 
     /// Gives the reading up; what was loaded before is back.

@@ -246,6 +246,17 @@ impl SpanTable {
             };
             order::sort(&mut by_id, &mut |a, b| key(a).cmp(&key(b)));
             for at in spans {
+                // A server span with its client's id is that call's other end.
+                if self.kind[at] == Kind::Server {
+                    let id = self.span_id[at];
+                    let client = by_id.partition_point(|&it| key(it) < (id, true));
+                    if let Some(&client) = by_id.get(client)
+                        && key(client) == (id, true)
+                    {
+                        parent[at] = client;
+                        continue;
+                    }
+                }
                 let id = rows.parent[order[at] as usize];
                 if id == NONE || id == self.span_id[at] {
                     continue;
@@ -262,6 +273,19 @@ impl SpanTable {
         }
         break_cycles(&mut parent, &self.row, issues);
         self.parent = parent;
+    }
+
+    /// Takes spans that lasted `ns` or longer as failed, for files that do not tell.
+    pub fn fail_from(&mut self, ns: u64, issues: &mut Issues) {
+        for (outcome, &duration) in self.outcome.iter_mut().zip(&self.duration) {
+            let long = duration >= ns && duration != UNKNOWN_DURATION;
+            if long && *outcome == Outcome::Success {
+                *outcome = Outcome::Failure;
+            }
+        }
+        if issues.count(Code::AllFailed) == 0 {
+            self.note_all_failed(issues);
+        }
     }
 
     fn note_all_failed(&self, issues: &mut Issues) {

@@ -76,6 +76,8 @@ pub struct View {
     pub source: Option<Source>,
     /// `t=FROM..TO` and `y=FROM..TO`; without them everything is in view.
     pub viewport: Option<Viewport>,
+    /// `as`, what the person says about the file: text as [`Told`](crate::ingest::Told) reads it.
+    pub told: Option<String>,
     /// `edge=FROM->TO`, the edge whose breaker is replayed.
     pub edge: Option<(String, String)>,
     /// `breaker`, settings text as `halfopen` reads it.
@@ -110,6 +112,7 @@ impl View {
                 "src" => read_source(&value).map(|it| view.source = Some(it)),
                 "t" => read_range(&value, 0).map(|it| time = Some(it)),
                 "y" => read_range(&value, 3).map(|it| ranks = Some(it)),
+                "as" => read_told(&value).map(|it| view.told = it),
                 "edge" => read_edge(&value).map(|it| view.edge = Some(it)),
                 "breaker" => read_breaker(&value).map(|it| view.breaker = Some(it)),
                 "shared" => read_switch(&value).map(|it| view.shared = it),
@@ -154,6 +157,9 @@ impl View {
         let mut add = |key: &str, value: &str| pairs.push(format!("{key}={}", escape(value)));
         if let Some(source) = &self.source {
             add("src", &source.to_string());
+        }
+        if let Some(told) = &self.told {
+            add("as", told);
         }
         if let Some(it) = self.viewport {
             add("t", &format!("{}..{}", it.t0, it.t1));
@@ -235,6 +241,7 @@ fn expected(key: &str) -> &'static str {
         "src" => "sample:NAME, file:NAME:SIZE:HASH or an https address",
         "t" => "FROM..TO in nanoseconds since 1970",
         "y" => "FROM..TO in traces",
+        "as" => "parts like trace=COLUMN, start=COLUMN@ms, zone=+02:00, failed=2s",
         "edge" => "CALLER->CALLEE",
         "breaker" => "settings like window=100,min=20,fail=50%,open=60s,probes=10",
         "color" => "tier or service",
@@ -297,6 +304,11 @@ fn read_edge(value: &str) -> Option<(String, String)> {
     full.then(|| (from.trim().to_owned(), to.trim().to_owned()))
 }
 
+fn read_told(value: &str) -> Option<Option<String>> {
+    let told: crate::ingest::Told = value.parse().ok()?;
+    Some((!told.is_empty()).then(|| told.to_string()))
+}
+
 fn read_breaker(value: &str) -> Option<String> {
     let config: halfopen::Config = value.parse().ok()?;
     Some(config.to_string())
@@ -336,14 +348,22 @@ fn escape(text: &str) -> String {
             b'-' | b'.' | b'_' | b'~' | b':' | b'/' | b'@' | b',' | b'=' | b'>' | b'*' => {
                 escaped.push(byte.into());
             }
-            _ => escaped.push_str(&format!("%{byte:02X}")),
+            _ => escape_byte(&mut escaped, byte),
         }
     }
     escaped
 }
 
+/// Appends `%` and the two digits of a byte.
+pub(crate) fn escape_byte(to: &mut String, byte: u8) {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    let digits = [byte >> 4, byte & 15].map(|it| char::from(DIGITS[usize::from(it)]));
+    to.push('%');
+    to.extend(digits);
+}
+
 /// Undoes [`escape`]; a `%` that is no escape stays, and bytes that are not UTF-8 are replaced.
-fn unescape(text: &str) -> String {
+pub(crate) fn unescape(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&first, after)) = rest.split_first() {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use herdscope::dataset::Dataset;
 use herdscope::format;
-use herdscope::ingest::{Limits, Reader, Reading};
+use herdscope::ingest::{Limits, Reader, Reading, Told};
 use herdscope::issues::Code;
 
 use super::Failure;
@@ -14,10 +14,10 @@ use super::Failure;
 const CHUNK: usize = 1 << 20;
 
 /// Reads all files; several, of one exporter, are merged into one dataset.
-pub fn read(files: &[PathBuf]) -> Result<Dataset, Failure> {
+pub fn read(files: &[PathBuf], told: &Told) -> Result<Dataset, Failure> {
     let readings = files
         .iter()
-        .map(|path| read_one(path))
+        .map(|path| read_one(path, told))
         .collect::<Result<Vec<_>, _>>()?;
     for (path, reading) in files.iter().zip(&readings) {
         let (first, exporter) = (&files[0], readings[0].exporter);
@@ -44,6 +44,9 @@ pub fn warn(dataset: &Dataset) {
         Code::ParentMissing,
         Code::CoarseTimes,
         Code::SpreadsheetIds,
+        Code::NoParents,
+        Code::NoStatus,
+        Code::ToldMissing,
     ];
     for issue in dataset
         .issues
@@ -54,7 +57,7 @@ pub fn warn(dataset: &Dataset) {
     }
 }
 
-fn read_one(path: &Path) -> Result<Reading, Failure> {
+fn read_one(path: &Path, told: &Told) -> Result<Reading, Failure> {
     let name = name(path);
     let fail = |why: String| Failure::Input(format!("{name}: {why}"));
     if path.is_dir() {
@@ -67,7 +70,7 @@ fn read_one(path: &Path) -> Result<Reading, Failure> {
     } else {
         Box::new(File::open(path).map_err(|error| fail(unopened(&error)))?)
     };
-    let mut reader = Reader::new(Limits::default());
+    let mut reader = Reader::new(Limits::default()).telling(told.clone());
     let mut chunk = vec![0; CHUNK];
     loop {
         let n = match bytes.read(&mut chunk) {

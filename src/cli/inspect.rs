@@ -1,14 +1,14 @@
 //! `herdscope inspect`: what a file is.
 
 use herdscope::calls::{CallOutcome, Edge};
-use herdscope::dataset::{Dataset, assumed_line};
+use herdscope::dataset::Dataset;
 use herdscope::format;
 use serde_json::{Value, json};
 
 use super::{Failure, Files, input, ns, print, print_json};
 
 pub fn run(files: &Files) -> Result<(), Failure> {
-    let dataset = input::read(&files.files)?;
+    let dataset = input::read(&files.files, &files.told.told())?;
     if files.json {
         print_json(&as_json(&dataset))
     } else {
@@ -32,8 +32,20 @@ fn as_json(dataset: &Dataset) -> Value {
         "end_ns": extent.as_ref().map(|it| ns(it.end)),
         "roots": roots,
         "orphans": orphans,
-        "assumed": dataset.assumed,
+        "assumed": assumed_json(dataset),
+        "told": dataset.told.to_string(),
         "issues": dataset.issues,
+    })
+}
+
+fn assumed_json(dataset: &Dataset) -> Value {
+    let assumed = &dataset.assumed;
+    json!({
+        "zone": assumed.zone,
+        "start_unit": assumed.start_unit,
+        "duration_unit": assumed.duration_unit,
+        "dates": assumed.dates,
+        "failed_over_proposed": dataset.failed_over_proposed.map(ns),
     })
 }
 
@@ -48,6 +60,11 @@ fn edge_json(edge: &Edge) -> Value {
         "timed_out": count.timed_out,
         "outcome_unknown": count.unknown,
         "instances": edge.n_instances(),
+        "retries": {
+            "attempts": edge.retries.tries,
+            "logical_calls": edge.retries.logical,
+            "amplification": edge.retries.amplification(),
+        },
     })
 }
 
@@ -85,7 +102,7 @@ fn as_text(dataset: &Dataset) -> String {
     if let Some(extent) = table.extent() {
         line(format::time_range(extent.start, extent.end));
     }
-    let assumed = assumed_line(dataset.assumed);
+    let assumed = dataset.assumed_line();
     if !assumed.is_empty() {
         line(assumed);
     }
@@ -132,8 +149,17 @@ fn as_text(dataset: &Dataset) -> String {
             Some(n) => format::counted(n as u64, "instance"),
             None => "instances unknown".to_owned(),
         };
+        let retries = match edge.retries {
+            it if it.tries == it.logical => String::new(),
+            it => format!(
+                ", {} tries for {} (\u{d7}{:.2})",
+                format::count(it.tries as u64),
+                format::counted(it.logical as u64, "logical call"),
+                it.amplification().unwrap_or(1.0),
+            ),
+        };
         line(format!(
-            "  {} -> {}{via}: {}, {failed}{unknown}, {instances}",
+            "  {} -> {}{via}: {}{retries}, {failed}{unknown}, {instances}",
             edge.from,
             edge.to,
             format::counted(edge.calls.len() as u64, "call"),

@@ -11,8 +11,9 @@ mod replay;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use herdscope::format;
+use herdscope::ingest::Told;
 
 /// Every trace of an incident at once, and the circuit breaker replayed over it.
 #[derive(Debug, Parser)]
@@ -38,9 +39,45 @@ struct Files {
     /// Span CSVs, plain or .gz; - reads standard input.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
+    #[command(flatten)]
+    told: Telling,
     /// Prints JSON.
     #[arg(long)]
     json: bool,
+}
+
+/// What a person says about the files.
+#[derive(Debug, Args)]
+struct Telling {
+    /// What the files do not tell: parts separated by commas, as in
+    /// "trace=Trace ID,start=when@ms,duration=took@us". FIELD=COLUMN names a field's column (trace,
+    /// span, parent, start, end, duration, service, operation, kind, status, error, success, http,
+    /// grpc, message, instance, peer, attributes), @ns, @us, @ms or @s the unit of its numbers
+    /// (start=@ms: of the column that is found). zone=+02:00: the zone of times without one.
+    /// dates=day-first: 3/4/2026 is in April. failed=2s: a span of that duration or longer failed.
+    /// http-failed=400: an HTTP status from there on is a failure, too. logical=yes: tries of one
+    /// call count as one call.
+    #[arg(long = "as", value_name = "TEXT", verbatim_doc_comment)]
+    told: Option<Told>,
+    /// Shorthand for logical=yes or logical=no.
+    #[arg(long, value_name = "yes|no")]
+    logical: Option<YesNo>,
+}
+
+impl Telling {
+    fn told(&self) -> Told {
+        let told = self.told.clone().unwrap_or_default();
+        told.and(Told {
+            logical: self.logical.map(|it| it == YesNo::Yes),
+            ..Told::default()
+        })
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum YesNo {
+    Yes,
+    No,
 }
 
 /// Why a command did not do its work.

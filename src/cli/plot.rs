@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use herdscope::engine::Engine;
+use herdscope::ingest::Told;
 use herdscope::plot::picture;
 use herdscope::view::View;
 use serde_json::json;
 
-use super::{Failure, input, ns, print, print_json};
+use super::{Failure, Telling, input, ns, print, print_json};
 
 #[derive(Debug, Args)]
 pub struct Options {
@@ -24,6 +25,8 @@ pub struct Options {
         hide_default_value = true
     )]
     view: String,
+    #[command(flatten)]
+    told: Telling,
     /// The picture to write: a .png or an .svg.
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
@@ -55,9 +58,12 @@ enum Format {
 
 pub fn run(options: &Options) -> Result<(), Failure> {
     let format = format(&options.output)?;
-    let dataset = input::read(&options.files)?;
-    input::warn(&dataset);
     let (view, mut notices) = View::parse(&options.view);
+    // Of a link only what can be read is left.
+    let of_link = view.told.as_deref().and_then(|it| it.parse::<Told>().ok());
+    let told = of_link.unwrap_or_default().and(options.told.told());
+    let dataset = input::read(&options.files, &told)?;
+    input::warn(&dataset);
     let view = dataset.settle(view, &mut notices);
     for notice in notices {
         eprintln!("herdscope: {}", herdscope::format::printable(&notice));

@@ -1,15 +1,16 @@
 //! `herdscope replay`: the breaker over the calls of an edge.
 
-use clap::{Args, ValueEnum};
-use halfopen::{Config, State};
+use clap::Args;
+use halfopen::{Config, State, Window};
 use herdscope::calls::Edge;
 use herdscope::dataset::Dataset;
 use herdscope::format;
 use herdscope::herds::{self, Attempt, AttemptResult};
+use herdscope::issues::Code;
 use herdscope::replay::{self, Breaker, Replay};
 use serde_json::{Value, json};
 
-use super::{Failure, Files, input, ns, print, print_json};
+use super::{Failure, Files, YesNo, input, ns, print, print_json};
 
 #[derive(Debug, Args)]
 pub struct Options {
@@ -32,17 +33,19 @@ pub struct Options {
     per_instance: YesNo,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum YesNo {
-    Yes,
-    No,
-}
-
 pub fn run(options: &Options) -> Result<(), Failure> {
     let config = config(&options.breaker)?;
     let named = options.edge.as_deref().map(named_edge).transpose()?;
-    let dataset = input::read(&options.files.files)?;
+    let dataset = input::read(&options.files.files, &options.files.told.told())?;
     input::warn(&dataset);
+    let unreliable = counts_sampled_calls(&config, &dataset);
+    if unreliable {
+        eprintln!(
+            "herdscope: note: the window counts calls and the spans are sampled: it took longer to fill \
+             than in production, so the replay trips late or not at all; a time window and a lower min \
+             are less wrong"
+        );
+    }
     if dataset.table.is_empty() {
         return no_spans(options, &config, &dataset);
     }
@@ -58,6 +61,12 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         let attempts = herds::attempts(&dataset.table, &edge.calls, &replay);
         print(&as_text(edge, &how.config, &replay, &attempts))
     }
+}
+
+/// Whether the breaker's window counts calls of which only a part is in the file.
+fn counts_sampled_calls(config: &Config, dataset: &Dataset) -> bool {
+    let counts = matches!(config.settings().window, Window::Calls(_));
+    counts && dataset.issues.count(Code::Sampled) > 0
 }
 
 fn config(text: &str) -> Result<Config, Failure> {
@@ -78,6 +87,7 @@ fn no_spans(options: &Options, config: &Config, dataset: &Dataset) -> Result<(),
             "calls": 0,
             "withheld": 0,
             "outcome_unknown": 0,
+            "count_window_unreliable": false,
             "breakers": [],
             "issues": dataset.issues,
         }));
@@ -170,6 +180,7 @@ fn as_json(dataset: &Dataset, edge: &Edge, config: &Config, replay: &Replay) -> 
         "calls": edge.calls.len(),
         "withheld": replay.withheld,
         "outcome_unknown": replay.outcome_unknown,
+        "count_window_unreliable": counts_sampled_calls(config, dataset),
         "breakers": replay.breakers.iter().map(breaker).collect::<Vec<_>>(),
         "issues": dataset.issues,
     })

@@ -10,7 +10,7 @@
 use super::time::Unit;
 
 /// What a column can tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Field {
     /// The trace's id.
@@ -51,9 +51,64 @@ pub enum Field {
     TraceState,
     /// References to other spans, of which a parent is one (Jaeger).
     References,
+    /// The lower half of a trace id that is written in two columns.
+    TraceLow,
+    /// The nanoseconds below the second of a start.
+    Nanos,
+    /// The pod or process that was called, of records that hold both ends of a call.
+    CalleeInstance,
+    /// One of how many spans was kept, or the share that was.
+    SampleRate,
+    /// What a row is that is no span: an event of one, a link.
+    Annotation,
     /// Attributes, all in one cell. Every such column is read.
     Attributes,
 }
+
+impl Field {
+    /// The name in [`Told`](super::Told)'s text and on the page.
+    pub fn as_str(self) -> &'static str {
+        NAMES[self as usize].1
+    }
+
+    /// The field of that name.
+    pub fn named(name: &str) -> Option<Field> {
+        NAMES.iter().find(|it| it.1 == name).map(|it| it.0)
+    }
+
+    /// All fields, in their order.
+    pub fn all() -> impl Iterator<Item = Field> {
+        NAMES.iter().map(|it| it.0)
+    }
+}
+
+static NAMES: [(Field, &str); FIELDS + 1] = [
+    (Field::Trace, "trace"),
+    (Field::Span, "span"),
+    (Field::Parent, "parent"),
+    (Field::Start, "start"),
+    (Field::End, "end"),
+    (Field::Duration, "duration"),
+    (Field::Service, "service"),
+    (Field::Operation, "operation"),
+    (Field::Kind, "kind"),
+    (Field::Status, "status"),
+    (Field::Error, "error"),
+    (Field::Success, "success"),
+    (Field::Http, "http"),
+    (Field::Grpc, "grpc"),
+    (Field::Message, "message"),
+    (Field::Instance, "instance"),
+    (Field::Peer, "peer"),
+    (Field::TraceState, "trace-state"),
+    (Field::References, "references"),
+    (Field::TraceLow, "trace-low"),
+    (Field::Nanos, "nanos"),
+    (Field::CalleeInstance, "callee-instance"),
+    (Field::SampleRate, "sample-rate"),
+    (Field::Annotation, "annotation"),
+    (Field::Attributes, "attributes"),
+];
 
 /// How many fields have a column of their own; attributes can have many.
 pub(crate) const FIELDS: usize = Field::Attributes as usize;
@@ -83,6 +138,13 @@ pub struct Exporter {
     pub roots_name_their_trace: bool,
     /// The service's column holds pods: `frontend-579b9bff58-t2dbm` is one of `frontend`.
     pub services_are_pods: bool,
+    /// A row is one end of a call: the caller's, or, with a negative duration, the callee's. Both have
+    /// the same id, whose parent is what stands before its last point.
+    pub rows_are_ends_of_calls: bool,
+    /// Ids of 16 hex digits lost their leading zeros.
+    pub ids_lost_zeros: bool,
+    /// The operation's column holds addresses, of which what follows `?` is left out.
+    pub operations_are_addresses: bool,
     /// Row counts at which the exporter stops.
     pub caps: &'static [u64],
     /// The columns of files without a header, in order.
@@ -101,6 +163,9 @@ const PLAIN: Exporter = Exporter {
     duration_unit: None,
     roots_name_their_trace: false,
     services_are_pods: false,
+    rows_are_ends_of_calls: false,
+    ids_lost_zeros: false,
+    operations_are_addresses: false,
     caps: &[],
     layouts: &[],
 };
@@ -420,6 +485,125 @@ pub static EXPORTERS: &[Exporter] = &[
         duration_unit: Some(Unit::Us),
         ..PLAIN
     },
+    Exporter {
+        name: "alibaba-2021",
+        signature: &["traceid", "timestamp", "rpcid", "um", "dm", "rt"],
+        any: &["rpctype", "interface"],
+        at_least: 1,
+        columns: &[
+            (Field::Span, &["rpcid"]),
+            (Field::Duration, &["rt"]),
+            (Field::Service, &["um"]),
+            (Field::Peer, &["dm"]),
+            (Field::Operation, &["interface"]),
+            (Field::Kind, &["rpctype"]),
+        ],
+        start_unit: Some(Unit::Ms),
+        duration_unit: Some(Unit::Ms),
+        rows_are_ends_of_calls: true,
+        ..PLAIN
+    },
+    Exporter {
+        name: "alibaba-2022",
+        signature: &[
+            "traceid",
+            "timestamp",
+            "rpcid",
+            "um",
+            "uminstanceid",
+            "dm",
+            "dminstanceid",
+            "rt",
+        ],
+        any: &["rpctype", "interface"],
+        at_least: 1,
+        // The column `service` tells what the user asked for, not who recorded the span.
+        columns: &[
+            (Field::Span, &["rpcid"]),
+            (Field::Duration, &["rt"]),
+            (Field::Service, &["um"]),
+            (Field::Instance, &["uminstanceid"]),
+            (Field::Peer, &["dm"]),
+            (Field::CalleeInstance, &["dminstanceid"]),
+            (Field::Operation, &["interface"]),
+            (Field::Kind, &["rpctype"]),
+        ],
+        start_unit: Some(Unit::Ms),
+        duration_unit: Some(Unit::Ms),
+        rows_are_ends_of_calls: true,
+        ..PLAIN
+    },
+    Exporter {
+        name: "tracevae",
+        signature: &[
+            "traceidhigh",
+            "traceidlow",
+            "spanid",
+            "starttime",
+            "duration",
+            "nanosecond",
+        ],
+        columns: &[
+            (Field::Trace, &["traceidhigh"]),
+            (Field::TraceLow, &["traceidlow"]),
+            (Field::Nanos, &["nanosecond"]),
+        ],
+        start_unit: Some(Unit::S),
+        duration_unit: Some(Unit::Ms),
+        ..PLAIN
+    },
+    Exporter {
+        name: "gaia",
+        signature: &[
+            "hostip",
+            "servicename",
+            "traceid",
+            "spanid",
+            "parentid",
+            "starttime",
+            "endtime",
+        ],
+        any: &["timestamp", "url", "statuscode", "message"],
+        at_least: 1,
+        columns: &[(Field::Instance, &["hostip"]), (Field::Operation, &["url"])],
+        ids_lost_zeros: true,
+        operations_are_addresses: true,
+        ..PLAIN
+    },
+    Exporter {
+        name: "honeycomb",
+        signature: &["tracetraceid", "tracespanid", "durationms"],
+        any: &[
+            "traceparentid",
+            "timestamp",
+            "samplerate",
+            "metaannotationtype",
+        ],
+        at_least: 1,
+        ..PLAIN
+    },
+    Exporter {
+        name: "newrelic",
+        signature: &["traceid", "timestamp", "id"],
+        any: &[
+            "durationms",
+            "appname",
+            "entityname",
+            "entityguid",
+            "guid",
+            "nrguid",
+        ],
+        at_least: 2,
+        spelled: &["trace.id", "parent.id", "duration.ms"],
+        columns: &[
+            (Field::Span, &["id", "guid"]),
+            (Field::Duration, &["durationms", "duration"]),
+            (Field::Service, &["servicename", "appname", "entityname"]),
+        ],
+        start_unit: Some(Unit::Ms),
+        duration_unit: Some(Unit::S),
+        ..PLAIN
+    },
 ];
 
 /// The common names of each field's columns, the preferred one first. Times and durations may carry
@@ -573,6 +757,7 @@ pub(crate) static COMMON: &[(Field, &[&str])] = &[
             "statusmessage",
             "otelspanstatusmessage",
             "spanstatusmessage",
+            "otelstatusdescription",
             "exceptionmessage",
             "errormessage",
             "message",
@@ -606,6 +791,11 @@ pub(crate) static COMMON: &[(Field, &[&str])] = &[
     ),
     (Field::TraceState, &["tracestate", "oteltracestate"]),
     (Field::References, &["refs"]),
+    (Field::TraceLow, &[]),
+    (Field::Nanos, &[]),
+    (Field::CalleeInstance, &[]),
+    (Field::SampleRate, &["samplerate", "metasamplerate"]),
+    (Field::Annotation, &["metaannotationtype"]),
     (
         Field::Attributes,
         &[
@@ -644,6 +834,13 @@ pub(crate) static UNITS: &[(&str, Unit)] = &[
     ("sec", Unit::S),
     ("s", Unit::S),
 ];
+
+/// The unit that the last word of a header tells: `took_ms`, `duration.ms`.
+pub(crate) fn unit_of_header(header: &str) -> Option<Unit> {
+    let (_, word) = header.rsplit_once(|c: char| !c.is_alphanumeric())?;
+    let same = |it: &&(&str, Unit)| it.0.eq_ignore_ascii_case(word);
+    UNITS.iter().find(same).map(|it| it.1)
+}
 
 /// The one form in which headers are compared.
 pub(crate) fn normal(header: &str) -> String {

@@ -9,12 +9,16 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use super::attributes;
-use super::exporters::Field;
+use super::exporters::{Field, GENERIC};
+use super::ids::{
+    is_broken, is_no_parent, of_spreadsheet, padded, parent_of_path, parent_of_references,
+};
 use super::plan::{ABSENT, Plan};
-use super::time::{Stamp, Told, Unit, parse_duration, parse_time};
+use super::sampling::{self, Rates};
+use super::time::{Stamp, Told, Unit, parse_duration};
 use crate::issues::{Code, Issues};
 use crate::outcome::{Evidence, outcome};
-use crate::rows::{Kind, SpanRow, SpanRows};
+use crate::rows::{Kind, NONE, SpanRow, SpanRows};
 
 /// When spans can start, in nanoseconds since 1970: from 1896 to 2116. With [`LONGEST`], the distance
 /// of any two times of a file and some room around them is an `i64`.
@@ -79,10 +83,16 @@ pub(super) struct Intake {
     unzoned: Tally,
     without_trace: Tally,
     sampled: Tally,
+    rates: Rates,
     coarse: Tally,
     /// Starts that are finer than seconds.
     fine: u64,
+    /// A date was met of which it is not told whether it begins with the day.
+    month_first: bool,
+    /// Something told how a span ended, or could have: attributes name failures alone.
+    outcome_told: bool,
     made_up: String,
+    joined: String,
     message: String,
 }
 
@@ -90,9 +100,17 @@ impl Intake {
     /// Takes one record: as many cells as the header has, then attributes, a key and a value each.
     pub(super) fn take(&mut self, plan: &Plan, record: Record<'_>, row: u64) {
         let cell = |field| cell(plan, record, field);
+        let annotation = cell(Field::Annotation);
+        if matches!(annotation, "span_event" | "link") {
+            let column = plan.header(Field::Annotation);
+            self.issues
+                .note(Code::NotASpan, Some(row), column, Some(annotation));
+            return;
+        }
         let text = cell(Field::Start);
-        let start = parse_time(text, plan.start_unit).filter(|it| STARTS.contains(&it.ns));
-        let Some(start) = start else {
+        let start = plan.time(text, plan.start_unit);
+        let start = start.and_then(|it| with_nanos(it, cell(Field::Nanos)));
+        let Some(start) = start.filter(|it| STARTS.contains(&it.ns)) else {
             let column = plan.header(Field::Start);
             self.issues
                 .note(Code::BadTime, Some(row), column, Some(text));
@@ -101,8 +119,26 @@ impl Intake {
         self.note_stamp(start, plan, row);
         let duration = self.duration(plan, record, start.ns, row);
 
+        let exporter = plan.exporter;
         let (mut trace, mut span, mut parent) =
             (cell(Field::Trace), cell(Field::Span), cell(Field::Parent));
+        for (field, id) in [
+            (Field::Trace, &mut trace),
+            (Field::Span, &mut span),
+            (Field::Parent, &mut parent),
+        ] {
+            if is_broken(id) {
+                let column = plan.header(field);
+                self.issues.note(Code::BadId, Some(row), column, Some(id));
+                *id = "";
+            }
+        }
+        let mut joined = std::mem::take(&mut self.joined);
+        if !trace.is_empty() && plan.has(Field::TraceLow) {
+            joined.clear();
+            joined.extend([trace, ":", cell(Field::TraceLow)]);
+            trace = &joined;
+        }
         if of_spreadsheet(trace) || of_spreadsheet(span) {
             let (field, got) = if of_spreadsheet(trace) {
                 (Field::Trace, trace)
@@ -124,18 +160,26 @@ impl Intake {
         }
         trace = if trace.is_empty() { &made_up } else { trace };
         span = if span.is_empty() { &made_up } else { span };
+        let mut buffers = [[0; 16]; 3];
+        if exporter.ids_lost_zeros {
+            let [a, b, c] = &mut buffers;
+            (trace, span, parent) = (padded(trace, a), padded(span, b), padded(parent, c));
+        }
         if is_no_parent(parent) {
             let references = cell(Field::References);
             parent = parent_of_references(references);
         }
         let of_root = is_no_parent(parent)
             || parent == span
-            || plan.exporter.roots_name_their_trace && parent == trace;
-        let parent = (!of_root).then_some(parent);
+            || exporter.roots_name_their_trace && parent == trace;
+        let mut parent = (!of_root).then_some(parent);
+        if exporter.rows_are_ends_of_calls {
+            parent = parent_of_path(span);
+        }
 
         let mut found = Found::default();
         self.look_into_attributes(plan, record, row, &mut found);
-        let kind = match kind(cell(Field::Kind)) {
+        let mut kind = match kind(cell(Field::Kind)) {
             Kind::Unset => kind(found.kind),
             told => told,
         };
@@ -165,10 +209,14 @@ impl Intake {
                 message = attributes::unescape(message, &mut self.message);
             }
         }
+        let http = http.or(status.http);
+        self.outcome_told |= found.any || failed.is_some() || http.is_some() || grpc.is_some();
+        let from_told = plan.told.http_failed;
+        let http_failed = http.is_some_and(|it| from_told.is_some_and(|from| it >= from));
         let evidence = Evidence {
-            failed,
+            failed: if http_failed { Some(true) } else { failed },
             message,
-            http: http.or(status.http),
+            http,
             grpc,
         };
 
@@ -187,6 +235,20 @@ impl Intake {
         if peer.is_empty() {
             peer = found.peer.1;
         }
+        let mut operation = cell(Field::Operation);
+        if exporter.operations_are_addresses {
+            operation = operation.split('?').next().unwrap_or(operation);
+        }
+        if exporter.rows_are_ends_of_calls {
+            let called = if peer == "(?)" { "" } else { peer };
+            let of_callee = cell(Field::Duration).starts_with('-');
+            (kind, service, instance, peer) = match of_callee {
+                true => (Kind::Server, called, cell(Field::CalleeInstance), ""),
+                // Databases and queues have no name, but tell what they are.
+                false if called.is_empty() => (Kind::Client, service, instance, cell(Field::Kind)),
+                false => (Kind::Client, service, instance, called),
+            };
+        }
         // What a server span names as its address is itself.
         let calls = matches!(kind, Kind::Client | Kind::Producer | Kind::Unset);
         self.rows.push(SpanRow {
@@ -196,7 +258,7 @@ impl Intake {
             start: start.ns,
             duration,
             service,
-            operation: cell(Field::Operation),
+            operation,
             kind,
             outcome: outcome(evidence),
             instance: (!instance.is_empty()).then_some(instance),
@@ -204,17 +266,15 @@ impl Intake {
             message,
             row: u32::try_from(row).unwrap_or(u32::MAX),
         });
-        self.made_up = made_up;
+        (self.made_up, self.joined) = (made_up, joined);
         let mut state = cell(Field::TraceState);
         if state.is_empty() {
             state = found.state;
         }
-        if !state.is_empty()
-            && state.contains("th:")
-            && !state.contains("th:0;")
-            && !state.ends_with("th:0")
-        {
+        let rate = sampling::of_trace_state(state);
+        if let Some(rate) = rate.or_else(|| sampling::of_cell(cell(Field::SampleRate))) {
             self.sampled.note(row);
+            self.rates.note(rate);
         }
     }
 
@@ -222,6 +282,7 @@ impl Intake {
         if !stamp.zoned && !plan.zone_told {
             self.unzoned.note(row);
         }
+        self.month_first |= stamp.ambiguous;
         if stamp.fine {
             self.fine += 1;
         } else {
@@ -230,8 +291,14 @@ impl Intake {
     }
 
     fn duration(&mut self, plan: &Plan, record: Record<'_>, start: i64, row: u64) -> Option<u64> {
-        let text = cell(plan, record, Field::Duration);
-        let end = || parse_time(cell(plan, record, Field::End), plan.end_unit).map(|it| it.ns);
+        let mut text = cell(plan, record, Field::Duration);
+        if plan.exporter.rows_are_ends_of_calls {
+            text = text.strip_prefix('-').unwrap_or(text);
+        }
+        let end = || {
+            let text = cell(plan, record, Field::End);
+            plan.time(text, plan.end_unit).map(|it| it.ns)
+        };
         let (told, field) = match plan.duration_from_end().then(end).flatten() {
             Some(end) => (extent(start, end), Field::End),
             None => match parse_duration(text, plan.duration_unit, plan.decimal_comma) {
@@ -276,15 +343,20 @@ impl Intake {
                     .note(Code::LostObjects, Some(row), header, Some(text));
                 continue;
             }
-            attributes::scan(text, &mut |key, value| found.note(key, value));
+            attributes::scan(text, &mut |key, value| {
+                found.any = true;
+                found.note(key, value);
+            });
         }
         for at in (plan.headers.len()..record.len()).step_by(2) {
+            found.any = true;
             found.note(record.get(at), record.get(at + 1));
         }
     }
 
     /// What can be said about the whole only at its end.
     pub(super) fn finish(&mut self, plan: &Plan) {
+        let rates = self.rates.words();
         let mut add = |code, tally: Tally, field, got| {
             if tally.count > 0 {
                 let column = plan.header(field);
@@ -294,7 +366,13 @@ impl Intake {
         };
         add(Code::MissingId, self.without_trace, Field::Trace, None);
         add(Code::ZoneAssumed, self.unzoned, Field::Start, None);
-        add(Code::Sampled, self.sampled, Field::TraceState, None);
+        let of_state = plan.has(Field::TraceState) || !plan.has(Field::SampleRate);
+        let field = if of_state {
+            Field::TraceState
+        } else {
+            Field::SampleRate
+        };
+        add(Code::Sampled, self.sampled, field, Some(&rates));
         if self.fine == 0 {
             add(Code::CoarseTimes, self.coarse, Field::Start, None);
         }
@@ -322,12 +400,72 @@ impl Intake {
         if plan.exporter.caps.contains(&self.met) {
             self.issues.add(Code::Capped, self.met, None, None, None);
         }
+        for (field, name) in &plan.missing {
+            let (column, field) = (Some(name.as_str()), Some(field.as_str()));
+            self.issues.note(Code::ToldMissing, None, column, field);
+        }
+        let many = self.rows.len() >= MANY;
+        let named = plan.exporter.name != GENERIC.name;
+        let linked = [Field::Parent, Field::References]
+            .iter()
+            .any(|&it| plan.has(it))
+            || plan.exporter.rows_are_ends_of_calls;
+        // Every table of texts begins with two of its own. Traces of one span lose nothing.
+        let shared = self.rows.len() + 2 > self.rows.trace_ids.len();
+        if plan.has(Field::Trace) && !linked && shared && (many || named) {
+            self.issues.note(Code::NoParents, None, None, None);
+        }
+        if many && !self.outcome_told && plan.told.failed_over.is_none() {
+            self.issues.note(Code::NoStatus, None, None, None);
+        }
+        if plan.exporter.rows_are_ends_of_calls {
+            self.settle_first_calls();
+        }
+    }
+
+    /// Calls of the outermost service name a call from outside as their parent, which most files leave
+    /// out.
+    fn settle_first_calls(&mut self) {
+        let rows = &mut self.rows;
+        let Some(outside) = rows.span_ids.find("0") else {
+            return;
+        };
+        let mut recorded = vec![false; rows.trace_ids.len()];
+        for (&span, &trace) in rows.span.iter().zip(&rows.trace) {
+            recorded[trace as usize] |= span == outside;
+        }
+        for (parent, &trace) in rows.parent.iter_mut().zip(&rows.trace) {
+            if *parent == outside && !recorded[trace as usize] {
+                *parent = NONE;
+            }
+        }
+    }
+
+    /// Whether dates were read as beginning with the month for want of better knowledge.
+    pub(super) fn assumed_month_first(&self) -> bool {
+        self.month_first
     }
 
     /// Whether times were read as UTC for want of a zone.
     pub(super) fn assumed_utc(&self) -> bool {
         self.unzoned.count > 0
     }
+}
+
+/// Below as many rows, what a whole file lacks may be chance.
+const MANY: usize = 20;
+
+/// A start whose nanoseconds stand in a column of their own.
+fn with_nanos(stamp: Stamp, nanos: &str) -> Option<Stamp> {
+    if nanos.is_empty() {
+        return Some(stamp);
+    }
+    let nanos: u32 = nanos.parse().ok().filter(|&it| it < 1_000_000_000)?;
+    Some(Stamp {
+        ns: stamp.ns.checked_add(nanos.into())?,
+        fine: true,
+        ..stamp
+    })
 }
 
 fn extent(start: i64, end: i64) -> Told {
@@ -367,7 +505,7 @@ fn unguarded(text: &str) -> &str {
 
 /// Marks that stand for no value.
 #[inline]
-fn is_blank(text: &str) -> bool {
+pub(super) fn is_blank(text: &str) -> bool {
     match text.len() {
         0 => true,
         1 => text == "-" || text == " ",
@@ -377,44 +515,6 @@ fn is_blank(text: &str) -> bool {
         9 => text == "undefined",
         _ => false,
     }
-}
-
-/// Marks that stand for no parent.
-#[inline]
-fn is_no_parent(text: &str) -> bool {
-    let zeros = || text.bytes().all(|b| b == b'0');
-    is_blank(text)
-        || text.starts_with('0') && zeros()
-        || text == "-1"
-        || text.eq_ignore_ascii_case("root")
-}
-
-/// The span that Jaeger's references name as the parent: the first one that this is a child of.
-fn parent_of_references(text: &str) -> &str {
-    if text.len() < 3 {
-        return "";
-    }
-    let (mut child, mut parent) = (false, "");
-    attributes::scan(text, &mut |key, value| match key {
-        "ref_type" | "refType" => child = matches!(value, "child-of" | "CHILD_OF" | "child_of"),
-        "span_id" | "spanID" if child && parent.is_empty() => parent = value,
-        _ => {}
-    });
-    parent
-}
-
-/// Whether a spreadsheet turned this id into a number: `1.23457E+31`.
-fn of_spreadsheet(id: &str) -> bool {
-    let Some(plus) = memchr::memchr(b'+', id.as_bytes()) else {
-        return false;
-    };
-    let Some(mantissa) = id[..plus].strip_suffix('E') else {
-        return false;
-    };
-    let exponent = &id[plus + 1..];
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let mut parts = mantissa.splitn(2, ['.', ',']);
-    digits(exponent) && parts.next().is_some_and(digits) && parts.next().is_none_or(digits)
 }
 
 fn kind(text: &str) -> Kind {
@@ -560,6 +660,8 @@ pub(super) fn attribute(key: &str) -> Option<Attribute> {
 /// What the attributes of one span tell.
 #[derive(Default)]
 struct Found<'a> {
+    /// Whether there are any.
+    any: bool,
     /// With their ranks.
     instance: (u8, &'a str),
     peer: (u8, &'a str),
@@ -651,46 +753,6 @@ mod tests {
         ];
         for (pod, service) in cases {
             assert_eq!(service_of_pod(pod), service, "{pod}");
-        }
-    }
-
-    #[test]
-    fn no_parent() {
-        for text in [
-            "",
-            "root",
-            "-1",
-            "0",
-            "0000000000000000",
-            "None",
-            "null",
-            "nan",
-            "-",
-            "undefined",
-            "\\N",
-            "NULL",
-        ] {
-            assert!(is_no_parent(text), "{text}");
-        }
-        for text in ["00f067aa0ba902b7", "1", "rooted", "-2"] {
-            assert!(!is_no_parent(text), "{text}");
-        }
-    }
-
-    #[test]
-    fn ids_of_spreadsheets() {
-        for id in ["1.23457E+31", "4,687E+11", "1E+10"] {
-            assert!(of_spreadsheet(id), "{id}");
-        }
-        for id in [
-            "1e10",
-            "1E10",
-            "0000000000000e10",
-            "aE+1",
-            "1.2.3E+1",
-            "E+1",
-        ] {
-            assert!(!of_spreadsheet(id), "{id}");
         }
     }
 

@@ -16,10 +16,14 @@ mod decode;
 pub mod exporters;
 mod gzip;
 mod head;
+mod ids;
 mod intake;
 mod plan;
+mod sampling;
 mod sheet;
 pub mod time;
+mod told;
+mod unmapped;
 mod unreadable;
 
 use serde::Serialize;
@@ -28,6 +32,8 @@ use self::decode::Decoder;
 use self::gzip::{Gunzip, Stop};
 use self::sheet::Sheet;
 use self::time::Unit;
+pub use self::told::{Told, ToldError};
+pub use self::unmapped::Unmapped;
 pub use self::unreadable::{Unreadable, UnreadableKind};
 use crate::issues::{Code, Issues};
 use crate::rows::SpanRows;
@@ -94,6 +100,8 @@ pub struct Reading {
     pub exporter: &'static str,
     /// What the file does not say.
     pub assumed: Assumed,
+    /// What a person said about it.
+    pub told: Told,
     /// What was noticed.
     pub issues: Issues,
 }
@@ -107,6 +115,8 @@ pub struct Assumed {
     pub start_unit: Option<Unit>,
     /// The unit of durations that are plain numbers.
     pub duration_unit: Option<Unit>,
+    /// What comes first in dates like 3/4/2026.
+    pub dates: Option<&'static str>,
 }
 
 /// Gz is unpacked in blocks of this size, however the bytes come: how much comes out of a damaged block
@@ -125,6 +135,19 @@ impl Reader {
             unpacked: 0,
             failed: None,
         }
+    }
+
+    /// A reader that heeds what a person says about the file; to be told before the first bytes.
+    pub fn telling(mut self, told: Told) -> Reader {
+        if let Stage::Start(decoder, _) = &mut self.stage {
+            decoder.sheet.told = told;
+        }
+        self
+    }
+
+    /// What a person says about the file.
+    pub fn told(&self) -> &Told {
+        &self.decoder().sheet.told
     }
 
     /// Takes the next bytes. After an error every call gives the same one.
@@ -171,6 +194,7 @@ impl Reader {
             intake.issues.note(Code::RowTruncated, None, None, None);
         }
         let zone = intake.assumed_utc().then_some("UTC");
+        let dates = intake.assumed_month_first().then_some("month_first");
         let start_unit = plan.start_unit.filter(|_| plan.start_unit_assumed);
         let duration_unit = plan.duration_unit_assumed.then_some(plan.duration_unit);
         Ok(Reading {
@@ -178,7 +202,9 @@ impl Reader {
                 zone,
                 start_unit,
                 duration_unit,
+                dates,
             },
+            told: plan.told,
             exporter: plan.exporter.name,
             rows: intake.rows,
             issues: intake.issues,
@@ -187,11 +213,14 @@ impl Reader {
 
     /// What is read so far.
     pub fn rows(&self) -> &SpanRows {
-        let decoder = match &self.stage {
-            Stage::Start(decoder, _) | Stage::Plain(decoder) => &**decoder,
+        &self.decoder().sheet.intake.rows
+    }
+
+    fn decoder(&self) -> &Decoder {
+        match &self.stage {
+            Stage::Start(decoder, _) | Stage::Plain(decoder) => decoder,
             Stage::Gz(gz) => &gz.decoder,
-        };
-        &decoder.sheet.intake.rows
+        }
     }
 
     /// How many bytes were pushed.

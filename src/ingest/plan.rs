@@ -4,8 +4,11 @@
 //! not depend on the order of columns nor on how the bytes came. O(headers x names). Pinned by
 //! `tests/ingest/exporters.rs`.
 
-use super::exporters::{COMMON, EXPORTERS, Exporter, FIELDS, Field, GENERIC, UNITS, normal};
-use super::time::{Told, Unit, parse_duration, parse_time};
+use super::exporters::{
+    COMMON, EXPORTERS, Exporter, FIELDS, Field, GENERIC, UNITS, normal, unit_of_header,
+};
+use super::time::{self, Stamp, Unit, parse_duration, parse_time, parse_time_in};
+use super::told::Told;
 use crate::order::sorted;
 
 /// No column.
@@ -36,6 +39,10 @@ pub(super) struct Plan {
     /// The units were guessed from the numbers.
     pub(super) start_guessed: bool,
     pub(super) duration_guessed: bool,
+    /// What a person says, which has been heeded as far as it is about columns and units.
+    pub(super) told: Told,
+    /// The columns that a person names and that are not there.
+    pub(super) missing: Vec<(Field, String)>,
 }
 
 impl Plan {
@@ -55,8 +62,26 @@ impl Plan {
         self.column(field) != ABSENT
     }
 
+    /// A time of this file.
+    #[inline]
+    pub(super) fn time(&self, text: &str, unit: Option<Unit>) -> Option<Stamp> {
+        let stamp = parse_time_in(text, unit, self.told.day_first)?;
+        match self.told.zone {
+            Some(seconds) if !stamp.zoned => Some(Stamp {
+                ns: stamp.ns.checked_sub(i64::from(seconds) * 1_000_000_000)?,
+                zoned: true,
+                ..stamp
+            }),
+            _ => Some(stamp),
+        }
+    }
+
     /// Whether the end tells a duration more exactly than the column of durations.
     pub(super) fn duration_from_end(&self) -> bool {
+        let told = |field| self.told.columns.iter().any(|it| it.0 == field);
+        if told(Field::Duration) && !told(Field::End) {
+            return false;
+        }
         let finer = match (self.start_unit, self.duration_unit) {
             (Some(start), duration) => start.ns() <= duration.ns(),
             (None, duration) => duration != Unit::Ns,
@@ -108,7 +133,7 @@ pub(super) fn recognise_headerless(cells: &[String]) -> Option<Cells> {
                 .map_or("", String::as_str)
         };
         let timed = parse_time(cell(Field::Start), None).is_some()
-            && parse_duration(cell(Field::Duration), Unit::Ns, false) != Told::Nothing;
+            && parse_duration(cell(Field::Duration), Unit::Ns, false) != time::Told::Nothing;
         let id = cell(Field::Trace);
         if timed && id.len() >= 2 && id.bytes().all(|b| b.is_ascii_hexdigit()) {
             return Some(layout.iter().map(|&it| it.to_owned()).collect());
@@ -129,27 +154,36 @@ fn find(normals: &[String], name: &str, timed: bool) -> Option<(u32, Option<Unit
 }
 
 /// Makes the plan, or `None` when these are no columns of spans. The exporter is recognised by the
-/// headers unless it is `known`.
+/// headers unless it is `known`; what a person says is right.
 pub(super) fn plan(
     known: Option<&'static Exporter>,
     headers: Cells,
     sample: &[Cells],
     decimal_comma: bool,
+    told: &Told,
 ) -> Option<Plan> {
     let normals: Vec<String> = headers.iter().map(|it| normal(it)).collect();
     let exporter = known.unwrap_or_else(|| recognise(&headers, &normals));
     let mut columns = [[ABSENT; TRIED]; FIELDS];
     let mut attributes = Vec::new();
     let mut units = [None; FIELDS];
+    let mut of_exporter = [
+        exporter.start_unit,
+        exporter.start_unit,
+        exporter.duration_unit,
+    ];
     for &(field, common) in COMMON {
         let own = exporter.columns.iter().find(|it| it.0 == field);
         let names = own.map_or(common, |it| it.1);
-        let timed = matches!(field, Field::Start | Field::End | Field::Duration);
+        let timed = timed(field).is_some();
         let mut found = 0;
         for &name in names {
-            let Some((at, unit)) = find(&normals, name, timed) else {
+            let Some((at, mut unit)) = find(&normals, name, timed) else {
                 continue;
             };
+            if timed && own.is_some() && unit.is_none() {
+                unit = unit_of_header(&headers[at as usize]);
+            }
             if field == Field::Attributes {
                 attributes.push(at);
             } else if found < TRIED && !columns[field as usize].contains(&at) {
@@ -163,12 +197,34 @@ pub(super) fn plan(
             }
         }
     }
+    let mut missing = Vec::new();
+    for (field, name) in &told.columns {
+        let at = told_column(&headers, &normals, name);
+        match (at, columns.get_mut(*field as usize)) {
+            (None, _) if !name.is_empty() => missing.push((*field, name.clone())),
+            (Some(at), None) if !attributes.contains(&at) => attributes.push(at),
+            (_, None) => {}
+            (at, Some(tried)) => {
+                *tried = [at.unwrap_or(ABSENT), ABSENT, ABSENT, ABSENT];
+                if let Some(timed) = timed(*field) {
+                    units[*field as usize] = unit_of_header(name);
+                    of_exporter[timed] = None;
+                }
+            }
+        }
+    }
+    for field in [Field::Start, Field::End, Field::Duration] {
+        let unit = &mut units[field as usize];
+        *unit = told.unit(field).or(*unit);
+    }
     let mut plan = Plan {
         exporter,
         columns,
         attributes,
-        start_unit: units[Field::Start as usize].or(exporter.start_unit),
-        end_unit: units[Field::End as usize].or(exporter.start_unit),
+        start_unit: units[Field::Start as usize].or(of_exporter[0]),
+        end_unit: units[Field::End as usize]
+            .or(told.start_unit)
+            .or(of_exporter[1]),
         duration_unit: Unit::Ms,
         zone_told: false,
         decimal_comma,
@@ -176,6 +232,8 @@ pub(super) fn plan(
         duration_unit_assumed: false,
         start_guessed: false,
         duration_guessed: false,
+        told: told.clone(),
+        missing,
         headers,
     };
     let extent = plan.has(Field::Duration) || plan.has(Field::End);
@@ -189,12 +247,40 @@ pub(super) fn plan(
     plan.zone_told = plan
         .header(Field::Start)
         .is_some_and(|it| it.to_ascii_lowercase().contains("[utc]"));
-    plan.settle_units(units, sample);
+    let duration = units[Field::Duration as usize].or(of_exporter[2]);
+    plan.settle_units(units, duration, sample);
     Some(plan)
 }
 
+/// The place of a field among those that are times.
+fn timed(field: Field) -> Option<usize> {
+    match field {
+        Field::Start => Some(0),
+        Field::End => Some(1),
+        Field::Duration => Some(2),
+        _ => None,
+    }
+}
+
+/// The column that a person means: spelled exactly so, else in any spelling.
+fn told_column(headers: &[String], normals: &[String], name: &str) -> Option<u32> {
+    let exact = headers.iter().position(|it| !name.is_empty() && it == name);
+    let loose = || {
+        let name = normal(name);
+        normals
+            .iter()
+            .position(|it| !name.is_empty() && *it == name)
+    };
+    exact.or_else(loose).map(|at| at as u32)
+}
+
 impl Plan {
-    fn settle_units(&mut self, told: [Option<Unit>; FIELDS], sample: &[Cells]) {
+    fn settle_units(
+        &mut self,
+        told: [Option<Unit>; FIELDS],
+        known: Option<Unit>,
+        sample: &[Cells],
+    ) {
         let width = self.headers.len();
         let (start, duration) = (self.column(Field::Start), self.column(Field::Duration));
         let numbers = |column: u32| {
@@ -212,7 +298,6 @@ impl Plan {
         }
         let plain = numbers(duration).next().is_some();
         self.duration_unit_assumed = told[Field::Duration as usize].is_none() && plain;
-        let known = told[Field::Duration as usize].or(self.exporter.duration_unit);
         self.duration_guessed = plain && known.is_none() && !self.has(Field::End);
         self.duration_unit = known.unwrap_or_else(|| {
             // A clock that counts in a unit mostly counts spans in it too.
@@ -239,12 +324,12 @@ fn is_plain_number(text: &str) -> bool {
     let digits = |b: u8| b.is_ascii_digit() || matches!(b, b'.' | b',' | b'-' | b'+' | b'E' | b'e');
     text.bytes().any(|b| b.is_ascii_digit())
         && text.bytes().all(digits)
-        && parse_duration(text, Unit::Ns, false) != Told::Nothing
+        && parse_duration(text, Unit::Ns, false) != time::Told::Nothing
 }
 
 fn whole(text: &str) -> Option<u128> {
     match parse_duration(text, Unit::Ns, false) {
-        Told::Ns(number) => Some(u128::from(number)),
+        time::Told::Ns(number) => Some(u128::from(number)),
         _ => None,
     }
 }

@@ -1,9 +1,10 @@
 //! Text to records: header and rows.
 //!
 //! Owns the csv parser (the core of the `csv` crate, which can be fed) and the head of the file, of
-//! which a bounded piece is held back until the dialect is settled. Invariant: nothing depends on how the text is cut into pushes: all sniffing
-//! looks at the same first bytes. Memory is bounded by the longest row. O(bytes). Pinned by
-//! `tests/ingest/properties.rs`.
+//! which a bounded piece is held back until the dialect is settled. Invariant: nothing depends on how
+//! the text is cut into pushes: all sniffing looks at the same first bytes. Memory is bounded by the
+//! longest row; of a longer one nothing is kept, and reading goes on at its next line break. O(bytes).
+//! Pinned by `tests/ingest/properties.rs`.
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
@@ -12,6 +13,8 @@ use super::exporters::Field;
 use super::head::{delimiter, escapes_by_backslash, refuse_foreign, separator_line};
 use super::intake::{Intake, Record};
 use super::plan::{Cells, Plan, plan, recognise_headerless};
+use super::told::Told;
+use super::unmapped::Unmapped;
 use super::unreadable::Unreadable;
 use crate::issues::Code;
 
@@ -35,7 +38,13 @@ pub(super) struct Sheet {
     line: u64,
     /// The records begun so far: the header is row 1.
     row: u64,
+    /// A row was too long: what is left of its line is passed over.
+    skipping: bool,
+    /// What a person says about the file.
+    pub(super) told: Told,
     plan: Option<Plan>,
+    /// The first rows, where no plan could be made.
+    first_rows: Vec<Cells>,
     /// The first record is a row.
     headerless: bool,
     header: Vec<u8>,
@@ -65,7 +74,10 @@ impl Sheet {
             raw: 0,
             line: 1,
             row: 0,
+            skipping: false,
+            told: Told::default(),
             plan: None,
+            first_rows: Vec::new(),
             headerless: false,
             header: Vec::new(),
             header_ends: Vec::new(),
@@ -99,7 +111,7 @@ impl Sheet {
         }
         match self.plan.take() {
             None if self.row == 0 => Err(Unreadable::empty()),
-            None => Err(self.not_spans()),
+            None => Err(self.unknown_columns()),
             Some(plan) => {
                 if self.intake.met == 0 {
                     self.intake.issues.note(Code::NoRows, None, None, None);
@@ -115,13 +127,13 @@ impl Sheet {
         self.plan.take()
     }
 
-    fn not_spans(&self) -> Unreadable {
+    fn unknown_columns(&self) -> Unreadable {
         let text = String::from_utf8_lossy(&self.header);
         let header = Record {
             text: &text,
             ends: &self.header_ends,
         };
-        Unreadable::not_spans(header.iter())
+        Unreadable::unknown_columns(Unmapped::new(header.iter(), &self.first_rows))
     }
 
     /// Looks at the head, makes the plan, and reads the head's records.
@@ -148,7 +160,7 @@ impl Sheet {
         if let Some(layout) = recognise_headerless(&header) {
             let mut rows = vec![header];
             rows.extend_from_slice(sample);
-            self.plan = plan(None, layout, &rows, decimal_comma);
+            self.plan = plan(None, layout, &rows, decimal_comma, &self.told);
             self.headerless = true;
         } else {
             for (at, name) in header.iter().enumerate() {
@@ -157,12 +169,22 @@ impl Sheet {
                     issues.note(Code::DuplicateHeader, Some(1), Some(name), None);
                 }
             }
-            self.plan = plan(None, header, sample, decimal_comma);
+            self.plan = plan(None, header, sample, decimal_comma, &self.told);
+            if self.plan.is_none() && self.first_rows.is_empty() {
+                self.first_rows = sample.iter().take(8).cloned().collect();
+            }
         }
     }
 
     fn records(&mut self, mut input: &[u8]) -> Result<(), Unreadable> {
         while !input.is_empty() {
+            if self.skipping {
+                let Some(at) = memchr::memchr2(b'\r', b'\n', input) else {
+                    return Ok(());
+                };
+                self.skipping = false;
+                input = &input[at..];
+            }
             if self.raw == 0 {
                 // Line breaks between records belong to none.
                 let breaks = input
@@ -177,10 +199,13 @@ impl Sheet {
                 }
                 self.line = self.csv.line();
             }
-            let (result, read) = self.step(input);
+            // Never beyond the limit, so that where a row is given up depends on its bytes alone.
+            let room = self.longest().saturating_sub(self.raw) + 1;
+            let (result, read) = self.step(&input[..room.min(input.len())]);
             self.raw += read;
+            let last = input[..read].last().copied();
             input = &input[read..];
-            self.settle_step(result)?;
+            self.settle_step(result, last)?;
         }
         Ok(())
     }
@@ -208,23 +233,47 @@ impl Sheet {
         (result, read)
     }
 
-    fn settle_step(&mut self, result: ReadRecordResult) -> Result<(), Unreadable> {
-        let (limit, header) = match self.row {
-            0 => (self.limits.longest_header, true),
-            _ => (self.limits.longest_row, false),
-        };
-        if self.raw > limit {
-            return Err(if header {
-                Unreadable::header_too_long(limit)
-            } else {
-                Unreadable::row_too_long(self.line, limit)
-            });
+    fn settle_step(
+        &mut self,
+        result: ReadRecordResult,
+        last: Option<u8>,
+    ) -> Result<(), Unreadable> {
+        if self.raw > self.longest() {
+            return self.give_up(result == ReadRecordResult::Record, last);
         }
         match result {
             ReadRecordResult::InputEmpty | ReadRecordResult::End => {}
             ReadRecordResult::OutputFull => self.text.resize(self.text.len() * 2, 0),
             ReadRecordResult::OutputEndsFull => self.ends.resize(self.ends.len() * 2, 0),
             ReadRecordResult::Record => self.record(End::Line)?,
+        }
+        Ok(())
+    }
+
+    fn longest(&self) -> usize {
+        match self.row {
+            0 => self.limits.longest_header,
+            _ => self.limits.longest_row,
+        }
+    }
+
+    /// Leaves a row out that is too long. A quote that is never closed makes one of all that follows,
+    /// so unless it has ended, reading goes on at the next line break, whatever stands there.
+    fn give_up(&mut self, ended: bool, last: Option<u8>) -> Result<(), Unreadable> {
+        if self.row == 0 {
+            return Err(Unreadable::header_too_long(self.limits.longest_header));
+        }
+        self.row += 1;
+        self.intake.met += 1;
+        let got = format!("the row that begins in line {}", self.line);
+        let issues = &mut self.intake.issues;
+        issues.note(Code::RowTooLong, Some(self.row), None, Some(&got));
+        (self.filled, self.cells, self.raw) = (0, 0, 0);
+        if !ended {
+            let line = self.csv.line();
+            self.csv.reset();
+            self.csv.set_line(line);
+            self.skipping = !matches!(last, Some(b'\r' | b'\n'));
         }
         Ok(())
     }
@@ -281,13 +330,13 @@ impl Sheet {
                 return if self.plan.is_some() {
                     Ok(())
                 } else {
-                    Err(self.not_spans())
+                    Err(self.unknown_columns())
                 };
             }
         }
         let (text, ends) = (&self.text[..filled], &self.ends[..cells]);
         let Some(plan) = &self.plan else {
-            return Err(self.not_spans());
+            return Err(self.unknown_columns());
         };
         let width = plan.headers.len();
         let repeated = self.is_header(text, ends);

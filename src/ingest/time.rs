@@ -42,6 +42,12 @@ impl Unit {
         }
     }
 
+    /// The unit of that name.
+    pub fn named(name: &str) -> Option<Unit> {
+        let mut all = [Unit::Ns, Unit::Us, Unit::Ms, Unit::S].into_iter();
+        all.find(|it| it.as_str() == name)
+    }
+
     /// The unit in which a number of this size is a time of our days: 10 digits are seconds, 13
     /// milliseconds, 16 microseconds, 19 nanoseconds. `None`: too small to be since 1970.
     pub fn of_epoch(number: u128) -> Option<Unit> {
@@ -70,10 +76,17 @@ pub struct Stamp {
     pub zoned: bool,
     /// Whether the text is finer than seconds.
     pub fine: bool,
+    /// Whether it could as well be read with the day and the month the other way round.
+    pub ambiguous: bool,
 }
 
 /// Reads a time. `unit` is that of a plain number; without one, its digits tell.
 pub fn parse_time(text: &str, unit: Option<Unit>) -> Option<Stamp> {
+    parse_time_in(text, unit, None)
+}
+
+/// Reads a time of a file of which somebody told whether dates like 3/4/2026 begin with the day.
+pub fn parse_time_in(text: &str, unit: Option<Unit>, day_first: Option<bool>) -> Option<Stamp> {
     let bytes = text.as_bytes();
     if let Some(stamp) = fixed_shape(bytes) {
         return Some(stamp);
@@ -84,7 +97,7 @@ pub fn parse_time(text: &str, unit: Option<Unit>) -> Option<Stamp> {
     }
     match number(bytes, false) {
         Some(number) => epoch(number, unit),
-        None => loose_shape(bytes),
+        None => loose_shape(bytes, day_first),
     }
 }
 
@@ -97,6 +110,7 @@ fn epoch(number: Number, unit: Option<Unit>) -> Option<Stamp> {
         ns: if number.negative { -ns } else { ns },
         zoned: true,
         fine: unit != Unit::S || number.scale > 0,
+        ambiguous: false,
     })
 }
 
@@ -154,6 +168,7 @@ fn finish(day: i64, clock: Clock, fraction: u32, fine: bool, rest: &[u8]) -> Opt
         ns,
         zoned: offset.is_some(),
         fine,
+        ambiguous: false,
     })
 }
 
@@ -178,7 +193,7 @@ fn fraction(b: &[u8]) -> (u32, bool, &[u8]) {
 
 /// The offset in seconds that a zone stands for: `Some(None)` for no zone, `None` for none that
 /// is known.
-fn zone(b: &[u8]) -> Option<Option<i64>> {
+pub(super) fn zone(b: &[u8]) -> Option<Option<i64>> {
     let b = b.trim_ascii();
     let (&sign, rest) = match b.split_first() {
         None => return Some(None),
@@ -230,8 +245,9 @@ fn days(year: i32, month: u32, day: u32) -> Option<i64> {
 }
 
 /// The shapes with an unpadded hour, other orders of the date, names of months, AM and PM.
-fn loose_shape(b: &[u8]) -> Option<Stamp> {
+fn loose_shape(b: &[u8], day_first: Option<bool>) -> Option<Stamp> {
     let mut at = Cursor(b);
+    let mut ambiguous = false;
     let (year, month, day) = if at.0.first()?.is_ascii_alphabetic() {
         // Mar 29, 2026 @ 01:00:45.020
         let month = at.month()?;
@@ -250,7 +266,10 @@ fn loose_shape(b: &[u8]) -> Option<Stamp> {
             _ if first > 31 => (first, second, third),
             b'.' => (third, second, first),
             // 3/29/2026 is American, 29/3/2026 cannot be.
-            _ if first <= 12 => (third, first, second),
+            _ if first <= 12 && (second > 12 || day_first != Some(true)) => {
+                ambiguous = second <= 12 && first != second && day_first.is_none();
+                (third, first, second)
+            }
             _ => (third, second, first),
         }
     };
@@ -282,7 +301,8 @@ fn loose_shape(b: &[u8]) -> Option<Stamp> {
         }
     }
     let year = i32::try_from(year).ok().filter(|&year| year >= 1000)?;
-    finish(days(year, month, day)?, clock, ns, fine, at.0)
+    let stamp = finish(days(year, month, day)?, clock, ns, fine, at.0)?;
+    Some(Stamp { ambiguous, ..stamp })
 }
 
 /// What is left of a text.

@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+use super::unmapped::Unmapped;
+
 /// What is wrong with the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -18,12 +20,10 @@ pub enum UnreadableKind {
     Json,
     /// A picture, a document, an archive; its name.
     Binary(&'static str),
-    /// A table without the columns of a span.
-    NotSpans,
+    /// A table of which no rule understands the columns; a person can tell what they are.
+    UnknownColumns(Box<Unmapped>),
     /// The first line does not end.
     HeaderTooLong,
-    /// A row does not end.
-    RowTooLong,
     /// The gz data are damaged.
     GzBroken,
     /// The gz data unpack to far more than spans would.
@@ -97,24 +97,25 @@ impl Unreadable {
         }
     }
 
-    pub(super) fn not_spans<'a>(columns: impl Iterator<Item = &'a str>) -> Unreadable {
+    pub(super) fn unknown_columns(table: Unmapped) -> Unreadable {
         let mut names = String::new();
-        for (i, name) in columns.enumerate() {
+        for (i, name) in table.headers.iter().enumerate() {
             if i == 12 {
                 names.push_str(", \u{2026}");
                 break;
             }
             let comma = if i == 0 { "" } else { ", " };
             names.push_str(comma);
-            names.extend(name.chars().filter(|c| !c.is_control()).take(40));
+            names.extend(name.chars().take(40));
         }
         Unreadable {
-            kind: UnreadableKind::NotSpans,
+            kind: UnreadableKind::UnknownColumns(Box::new(table)),
             place: Some("line 1".into()),
             got: format!("this table has no columns of spans, but {names}"),
             expected: "a start time, a duration or an end time, and ids, services or names \
                        (such as start_time, duration, trace_id, span_id, parent_id, service.name, name)",
-            remedy: "export the spans themselves, with a header line",
+            remedy: "tell which columns hold them (trace=COLUMN,start=COLUMN@ms,\u{2026}), or export the spans \
+                     themselves, with a header line",
         }
     }
 
@@ -125,19 +126,6 @@ impl Unreadable {
             got: format!("the first line does not end within {}", bytes(limit)),
             expected: "a header line with the names of the columns",
             remedy: "this is no CSV, or it lost its line breaks: export it again",
-        }
-    }
-
-    pub(super) fn row_too_long(line: u64, limit: usize) -> Unreadable {
-        Unreadable {
-            kind: UnreadableKind::RowTooLong,
-            place: Some(format!("line {line}")),
-            got: format!(
-                "the row that begins there does not end within {}",
-                bytes(limit)
-            ),
-            expected: "one row a span",
-            remedy: "a quote that is never closed does this: look at that line, or export again",
         }
     }
 

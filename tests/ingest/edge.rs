@@ -144,7 +144,7 @@ fn sampling_is_told_by_the_trace_state() {
             "trace_id,span_id,start_ms,duration_ms,trace_state\n{row}ot=th:c\n{row}ot=th:0\n{row}x=y\n"
         ),
         r#"generic
-           ! sampled x1 row 2 trace_state
+           ! sampled x1 row 2 trace_state "1 in 4"
            t/a<- 2026-01-05T10:00:00.123000000Z 5ms  "" unset success @- >- "" #2
            t/a<- 2026-01-05T10:00:00.123000000Z 5ms  "" unset success @- >- "" #3
            t/a<- 2026-01-05T10:00:00.123000000Z 5ms  "" unset success @- >- "" #4"#,
@@ -162,4 +162,55 @@ fn utf_16_of_both_kinds() {
         check(little, expected);
         check(big, expected);
     }
+}
+
+#[test]
+fn a_column_of_rates_tells_sampling_too() {
+    check(
+        "trace_id,span_id,start_ms,duration_ms,SampleRate\n\
+         t,a,1767607200123,5,1\nt,b,1767607200123,5,20\nt,c,1767607200123,5,0.5\n",
+        r#"generic
+           ! sampled x2 row 3 SampleRate "1 in 2 to 1 in 20"
+           t/a<- 2026-01-05T10:00:00.123000000Z 5ms  "" unset success @- >- "" #2
+           t/b<- 2026-01-05T10:00:00.123000000Z 5ms  "" unset success @- >- "" #3
+           t/c<- 2026-01-05T10:00:00.123000000Z 5ms  "" unset success @- >- "" #4"#,
+    );
+}
+
+#[test]
+fn ids_that_cannot_be_ids_join_nothing() {
+    check(
+        "trace_id,span_id,parent_id,start_ms,duration_ms\n\
+         [object Object],a,,1767607200123,5\n#REF!,b,a,1767607200123,5\nt,#NAME?,#N/A,1767607200123,5\n",
+        r##"generic
+           ! bad_id x2 row 2 trace_id "[object Object]"
+           ! bad_id x1 row 4 span_id "#NAME?"
+           ! bad_id x1 row 4 parent_id "#N/A"
+           ! missing_id x2 row 2 trace_id
+           row:2/a<- 2026-01-05T10:00:00.123000000Z 5ms  "" unset success @- >- "" #2
+           row:3/b<- 2026-01-05T10:00:00.123000000Z 5ms  "" unset success @- >- "" #3
+           t/row:4<- 2026-01-05T10:00:00.123000000Z 5ms  "" unset success @- >- "" #4"##,
+    );
+}
+
+/// What a file lacks altogether, by header, rows and traces.
+#[test]
+fn what_a_whole_file_lacks_is_said() {
+    let codes = |header: &str, rows: usize, traces: usize, more: &str| -> String {
+        let mut csv = format!("{header}\n");
+        for row in 0..rows {
+            csv.push_str(&format!("t{},{row},1767607200123,5{more}\n", row % traces));
+        }
+        let reading = read(csv.as_bytes()).unwrap();
+        let codes: Vec<&str> = reading.issues.iter().map(|it| it.code.as_str()).collect();
+        codes.join(" ")
+    };
+    let bare = "trace_id,span_id,start_ms,duration_ms";
+    assert_eq!(codes(bare, 20, 5, ""), "no_parents no_status");
+    assert_eq!(codes(bare, 19, 5, ""), "");
+    // Nothing is lost of traces that are one span each.
+    assert_eq!(codes(bare, 20, 20, ""), "no_status");
+    let full = "trace_id,span_id,start_ms,duration_ms,parent_id,status";
+    assert_eq!(codes(full, 20, 5, ",,OK"), "");
+    assert_eq!(codes(full, 20, 5, ",,"), "no_status");
 }

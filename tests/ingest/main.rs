@@ -7,3 +7,4 @@ mod exporters;
 mod properties;
 mod real;
 mod support;
+mod told;

@@ -49,6 +49,9 @@ pub fn print(reading: &Reading) -> String {
     if let Some(unit) = assumed.duration_unit {
         let _ = write!(text, " duration={}", unit.as_str());
     }
+    if let Some(dates) = assumed.dates {
+        let _ = write!(text, " dates={dates}");
+    }
     text.push('\n');
     for issue in reading.issues.iter() {
         let _ = write!(text, "! {} x{}", issue.code.as_str(), issue.count);

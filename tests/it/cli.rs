@@ -371,3 +371,73 @@ fn nonsense_in_a_view_is_said_and_the_rest_is_drawn() {
         "{said}"
     );
 }
+
+#[test]
+fn what_a_person_says_about_a_file_is_heeded_and_said() {
+    let csv = "Korrelation,Schritt,wann,dauer,Wer\nt,a,1767607200123,5,web\n";
+    let refused = run_with_input(&["inspect", "-"], csv.as_bytes());
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("tell which columns hold them"), "{said}");
+
+    let told = "trace=Korrelation,start=wann@ms,duration=dauer@us,service=Wer";
+    let it = json(&run_with_input(
+        &["inspect", "-", "--as", told, "--json"],
+        csv.as_bytes(),
+    ));
+    assert_eq!((&it["spans"], &it["told"]), (&1.into(), &told.into()));
+    assert_eq!(it["end_ns"], "1767607200123005000");
+    assert_eq!(it["assumed"]["duration_unit"], Value::Null);
+    assert_eq!(it["assumed"]["failed_over_proposed"], Value::Null);
+
+    let wrong = run(&["inspect", &sample(), "--as", "start=wann@min"]);
+    let said = String::from_utf8_lossy(&wrong.stderr);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(
+        said.contains("start=wann@min") && said.contains("ns, us, ms or s"),
+        "{said}"
+    );
+}
+
+#[test]
+fn retries_are_counted_and_can_be_taken_as_one() {
+    let csv = "trace_id,span_id,parent_id,service,kind,peer_service,start_ms,duration_ms,status\n\
+               t,r,,web,server,,1767607200000,900,OK\n\
+               t,1,r,web,client,stock,1767607200010,100,ERROR\n\
+               t,2,r,web,client,stock,1767607200200,50,OK\n";
+    let edge = |more: &[&str]| {
+        let arguments = [&["inspect", "-", "--json"], more].concat();
+        json(&run_with_input(&arguments, csv.as_bytes()))["edges"][0].clone()
+    };
+    let it = edge(&[]);
+    let expected = serde_json::json!({ "attempts": 2, "logical_calls": 1, "amplification": 2.0 });
+    assert_eq!((&it["retries"], &it["calls"]), (&expected, &2.into()));
+    let it = edge(&["--logical", "yes"]);
+    assert_eq!(
+        (&it["retries"], &it["calls"], &it["failed"]),
+        (&expected, &1.into(), &0.into())
+    );
+}
+
+#[test]
+fn count_windows_over_sampled_spans_are_called_unreliable() {
+    let csv = "trace_id,span_id,service,kind,peer_service,start_ms,duration_ms,status,SampleRate\n\
+               t,1,web,client,stock,1767607200010,100,OK,10\n";
+    let replay = |breaker: &str| {
+        let arguments = ["replay", "-", "--json", "--breaker", breaker];
+        let output = run_with_input(&arguments, csv.as_bytes());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        (json(&output)["count_window_unreliable"].clone(), said)
+    };
+    let (unreliable, said) = replay("window=100");
+    assert_eq!(unreliable, true);
+    assert!(
+        said.contains("1 in 10") && said.contains("the window counts calls"),
+        "{said}"
+    );
+    let (unreliable, said) = replay("window=10s/1s");
+    assert_eq!(unreliable, false);
+    assert!(
+        said.contains("1 in 10") && !said.contains("the window counts calls"),
+        "{said}"
+    );
+}

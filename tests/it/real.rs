@@ -44,10 +44,26 @@ const FILES: &[Expected] = &[
         0,
         &[],
     ),
-    ("nezha-shop-0519", "nezha", 6712, 147, 147, 0, &[]),
-    ("nezha-shop-1329", "nezha", 6656, 142, 142, 0, &[]),
-    ("nezha-train-1020", "nezha", 604, 26, 26, 0, &[]),
-    ("nezha-train-1207", "nezha", 2441, 40, 40, 0, &[]),
+    (
+        "nezha-shop-0519",
+        "nezha",
+        6712,
+        147,
+        147,
+        0,
+        &["no_status"],
+    ),
+    (
+        "nezha-shop-1329",
+        "nezha",
+        6656,
+        142,
+        142,
+        0,
+        &["no_status"],
+    ),
+    ("nezha-train-1020", "nezha", 604, 26, 26, 0, &["no_status"]),
+    ("nezha-train-1207", "nezha", 2441, 40, 40, 0, &["no_status"]),
     (
         "skywalking-F05-01-error",
         "skywalking",
@@ -111,6 +127,7 @@ const FILES: &[Expected] = &[
         0,
         &["all_failed"],
     ),
+    ("tracevae", "tracevae", 21, 7, 7, 0, &["zone_assumed"]),
 ];
 
 #[test]

@@ -1,6 +1,8 @@
 //! Tries of one logical call, and what they make of an edge.
 
 use herdscope::calls::{self, CallOutcome};
+use herdscope::dataset::Dataset;
+use herdscope::ingest::{Limits, Reader};
 use herdscope::retries::{self, Retries};
 use proptest::prelude::*;
 
@@ -83,6 +85,111 @@ fn other_parents_operations_and_overlaps_are_other_calls() {
     for (what, text, expected) in cases {
         assert_eq!(logical(text).len(), expected, "{what}");
     }
+}
+
+/// A file without status whose calls pile up just above three seconds.
+fn cut_at_three_seconds() -> String {
+    let mut csv =
+        "trace_id,span_id,parent_id,service,kind,peer_service,start_ms,duration_ms\n".to_owned();
+    for at in 0..100 {
+        let took = if at % 10 == 0 {
+            3_000 + at / 10
+        } else {
+            40 + at
+        };
+        let start = 1_767_607_200_000i64 + at * 100;
+        csv.push_str(&format!("t{at},s{at},,web,client,stock,{start},{took}\n"));
+    }
+    csv
+}
+
+fn read(csv: &str, told: &str) -> Dataset {
+    let mut reader = Reader::new(Limits::default()).telling(told.parse().expect("what is told"));
+    reader.push(csv.as_bytes()).expect("a readable file");
+    Dataset::new(
+        "given".to_owned(),
+        None,
+        reader.finish().expect("a readable file"),
+    )
+}
+
+#[test]
+fn a_file_without_status_has_a_proposal_that_can_be_told() {
+    let csv = cut_at_three_seconds();
+    let dataset = read(&csv, "");
+    assert_eq!(dataset.failed_over_proposed, Some(3_000_000_000));
+    let offered = dataset.assumptions();
+    let failed = offered
+        .iter()
+        .find(|it| it.part == "failed")
+        .expect("an offer");
+    assert_eq!(failed.value, "3s");
+    assert!(
+        dataset.assumed_line().contains("(failed=3s)"),
+        "{}",
+        dataset.assumed_line()
+    );
+    assert_eq!(dataset.edges[0].calls.count(CallOutcome::Success), 100);
+
+    let told = read(&csv, &format!("{}={}", failed.part, failed.value));
+    assert_eq!(
+        (told.failed_over_proposed, told.assumed_line()),
+        (None, String::new())
+    );
+    let calls = &told.edges[0].calls;
+    assert_eq!(calls.count(CallOutcome::TimedOut), 10);
+    assert_eq!(calls.count(CallOutcome::Success), 90);
+    // A span of exactly that duration failed, too.
+    let exact = read(&csv, "failed=3.009s");
+    assert_eq!(exact.edges[0].calls.count(CallOutcome::Success), 99);
+}
+
+#[test]
+fn no_duration_is_proposed_without_a_pile() {
+    let csv = cut_at_three_seconds();
+    let slope = csv.replace(",300", ",30");
+    assert_eq!(read(&slope, "").failed_over_proposed, None);
+    let outlived = csv.replace(",13", ",900013");
+    assert_eq!(read(&outlived, "").failed_over_proposed, None);
+}
+
+#[test]
+fn assumptions_are_parts_of_what_can_be_told() {
+    let csv = "trace_id,span_id,service,start,end,duration\nt,a,web,3/4/2026 10:00:00.5,,30\n";
+    let dataset = read(csv, "");
+    let said: Vec<String> = dataset
+        .assumptions()
+        .iter()
+        .map(|it| format!("{}={}", it.part, it.value))
+        .collect();
+    assert_eq!(said, ["zone=UTC", "dates=month-first", "duration=@ms"]);
+    assert_eq!(
+        dataset.assumed_line(),
+        "assumed: times in UTC, dates month-first, durations in ms"
+    );
+    for it in dataset.assumptions() {
+        for choice in it.choices {
+            let told = format!("{}={choice}", it.part);
+            let told = read(csv, &told);
+            let left = told.assumptions();
+            assert!(left.iter().all(|left| left.part != it.part), "{}", it.part);
+        }
+    }
+}
+
+#[test]
+fn told_so_tries_count_as_one_call() {
+    let csv = "trace_id,span_id,parent_id,service,kind,peer_service,start_ms,duration_ms,status\n\
+               t,r,,web,server,,1767607200000,900,OK\n\
+               t,1,r,web,client,stock,1767607200010,100,ERROR\n\
+               t,2,r,web,client,stock,1767607200200,50,OK\n";
+    let calls = |told| read(csv, told).edges[0].calls.clone();
+    assert_eq!((calls("").len(), calls("logical=no").len()), (2, 2));
+    let one = calls("logical=yes");
+    assert_eq!(
+        (one.len(), one.outcome[0], one.duration(0)),
+        (1, CallOutcome::Success, 240_000_000)
+    );
 }
 
 proptest! {

@@ -110,7 +110,8 @@ fn equal_rows_are_dropped_and_counted() {
          a 1 - web server 0+9
          a 1 - web client 0+9
          a 1 - web server 0+9",
-        &["a/1<root", "a/1<root"],
+        // A server span with its client's id is that call's other end.
+        &["a/1<1", "a/1<root"],
         &[(Code::DuplicateRow, 2)],
     );
 }

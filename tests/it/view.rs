@@ -17,6 +17,7 @@ fn a_full_view_reads_as_it_says() {
             y0: -1_500,
             y1: 740_250,
         }),
+        told: Some("trace=Trace ID,start=when@ms,zone=+02:00".to_owned()),
         edge: Some(("shop-web".to_owned(), "catalog".to_owned())),
         breaker: Some("window=100,min=20,fail=50%,open=60s,probes=10".to_owned()),
         shared: true,
@@ -29,7 +30,7 @@ fn a_full_view_reads_as_it_says() {
     assert_eq!(
         view.to_hash(),
         "v=1&src=file:Vorfall%2026%269.csv:13197365:00000000deadbeef\
-         &t=-5..1790409661000000001&y=-1.5..740.25&edge=shop-web->catalog\
+         &as=trace=Trace%20ID,start=when@ms,zone=%2B02:00&t=-5..1790409661000000001&y=-1.5..740.25&edge=shop-web->catalog\
          &breaker=window=100,min=20,fail=50%25,open=60s,probes=10&shared=1&lanes=1&color=service\
          &hide=tier:0&hide=service:a%20b&trace=b75fa26f&pane=trace"
     );
@@ -49,6 +50,8 @@ fn what_cannot_be_read_is_named_and_left() {
         ("src=sample:../../secret", "src="),
         ("src=file:name:big:hash", "src="),
         ("edge=web", "edge="),
+        ("as=start=when@min", "as="),
+        ("as=colour=blue", "as="),
         ("breaker=window=none", "breaker="),
         ("shared=perhaps", "shared="),
         ("color=red", "color="),
@@ -125,14 +128,16 @@ fn views() -> impl Strategy<Value = View> {
         prop::option::of(source),
         prop::option::of(viewport),
         prop::option::of(edge),
+        prop::option::of("trace=[a-z][a-z &#+]{1,9}[a-z]"),
         (any::<bool>(), any::<bool>(), color, pane),
         prop::collection::vec(".{1,9}", 0..3),
         prop::option::of(".{1,30}"),
     )
         .prop_map(
-            |(source, viewport, edge, (shared, lanes, color_by, pane), hidden, trace)| View {
+            |(source, viewport, edge, told, (shared, lanes, color_by, pane), hidden, trace)| View {
                 source,
                 viewport,
+                told,
                 edge,
                 breaker: None,
                 shared,
