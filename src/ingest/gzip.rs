@@ -25,6 +25,8 @@ enum Part {
     Header,
     Body,
     Trailer,
+    /// After a member: another one, or zeros and line breaks that tapes and editors pad files with.
+    Between,
 }
 
 /// Why no more can be unpacked.
@@ -83,9 +85,17 @@ impl Gunzip {
                         if self.held != expected.as_flattened() {
                             return Err(Stop::Damaged);
                         }
-                        self.begin(Part::Header);
+                        self.begin(Part::Between);
                     }
                     later
+                }
+                Part::Between => {
+                    let pads = |it: &&u8| matches!(it, 0 | b'\r' | b'\n');
+                    let padding = bytes.iter().take_while(pads).count();
+                    if padding < bytes.len() {
+                        self.begin(Part::Header);
+                    }
+                    &bytes[padding..]
                 }
             };
         }
@@ -94,7 +104,7 @@ impl Gunzip {
 
     /// Whether the bytes so far are whole members.
     pub(super) fn is_whole(&self) -> bool {
-        self.part == Part::Header && self.held.is_empty()
+        matches!(self.part, Part::Header | Part::Between) && self.held.is_empty()
     }
 
     fn begin(&mut self, part: Part) {
@@ -353,7 +363,11 @@ mod tests {
         for length in 1..good.len() {
             assert_eq!(unpacked(&good[..length], 4096), Err(Stop::Refused(())));
         }
-        let trailing = [&good[..], b"\0"].concat();
+        for padding in [&b"\0\0\0"[..], b"\n", b"\r\n"] {
+            let padded = [&good[..], padding].concat();
+            assert_eq!(unpacked(&padded, 4096), Ok(text.to_vec()));
+        }
+        let trailing = [&good[..], b"\0more"].concat();
         assert_eq!(unpacked(&trailing, 4096), Err(Stop::Damaged));
     }
 }

@@ -207,6 +207,37 @@ fn gz_is_unpacked_members_and_all() {
 }
 
 #[test]
+fn padding_after_a_gz_member_is_no_damage() {
+    let (header, row) = CSV.split_at(CSV.find('\n').unwrap() + 1);
+    let zeros = vec![0; 10_000];
+    for padding in [&b"\0"[..], &zeros, b"\n", b"\r\n"] {
+        let alone = [&gz(CSV.as_bytes()), padding].concat();
+        let between = [
+            &gz(header.as_bytes()),
+            padding,
+            &gz(row.as_bytes()),
+            padding,
+        ]
+        .concat();
+        for bytes in [alone, between] {
+            for piece in [1, 3, 4096, usize::MAX] {
+                let reading = read_with(&bytes, Limits::default(), piece).unwrap();
+                assert_eq!(reading.rows.len(), 1, "in pieces of {piece}");
+                assert!(reading.issues.is_empty());
+            }
+        }
+    }
+    assert_eq!(
+        kind(&[&gz(CSV.as_bytes())[..], b"more"].concat()),
+        UnreadableKind::GzBroken
+    );
+    assert_eq!(
+        kind(&[&gz(CSV.as_bytes())[..], b"\0\x1F\x8Bx"].concat()),
+        UnreadableKind::GzBroken
+    );
+}
+
+#[test]
 fn a_cut_gz_gives_what_it_holds() {
     let mut csv = CSV.to_owned();
     let mut state = 1u64;
