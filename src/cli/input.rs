@@ -1,20 +1,36 @@
-//! Files and standard input as one dataset.
+//! Files, standard input, or what a ClickHouse has, as one dataset.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use herdscope::dataset::Dataset;
 use herdscope::format;
 use herdscope::ingest::{Limits, Reader, Reading, Told};
 use herdscope::issues::Code;
 
 use super::Failure;
+use super::clickhouse::ClickHouse;
 
 const CHUNK: usize = 1 << 20;
 
-/// Reads all files; several, of one exporter, are merged into one dataset.
-pub fn read(files: &[PathBuf], told: &Told) -> Result<Dataset, Failure> {
+/// What to read.
+#[derive(Debug, Args)]
+pub struct Input {
+    /// Span CSVs, plain or .gz; - reads standard input.
+    #[arg(required_unless_present_any = ["url", "sql"], value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub clickhouse: ClickHouse,
+}
+
+/// Reads it; several files, of one exporter, are merged into one dataset.
+pub fn read(input: &Input, told: &Told) -> Result<Dataset, Failure> {
+    if let Some(dataset) = input.clickhouse.read(told) {
+        return dataset;
+    }
+    let files = &input.files;
     let readings = files
         .iter()
         .map(|path| read_one(path, told))

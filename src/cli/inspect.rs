@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{Failure, Files, input, ns, print, print_json};
 
 pub fn run(files: &Files) -> Result<(), Failure> {
-    let dataset = input::read(&files.files, &files.told.told())?;
+    let dataset = input::read(&files.input, &files.told.told())?;
     if files.json {
         print_json(&as_json(&dataset))
     } else {

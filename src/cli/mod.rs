@@ -1,15 +1,15 @@
 //! The commands.
 //!
-//! One file a command; [`input`] reads files for all of them. Each command computes through the
+//! One file a command; [`input`] reads files, or what a server has, for all of them. Each command computes through the
 //! library and prints either sentences or, with `--json`, the keys that scripts rely on.
 
+mod clickhouse;
 mod input;
 mod inspect;
 mod plot;
 mod replay;
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use herdscope::format;
@@ -33,12 +33,21 @@ enum Command {
     Plot(plot::Options),
 }
 
-/// The files to read, as one.
+impl Command {
+    fn input(&self) -> &input::Input {
+        match self {
+            Command::Inspect(files) => &files.input,
+            Command::Replay(options) => options.input(),
+            Command::Plot(options) => options.input(),
+        }
+    }
+}
+
+/// What to read, and how to answer.
 #[derive(Debug, Args)]
 struct Files {
-    /// Span CSVs, plain or .gz; - reads standard input.
-    #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
+    #[command(flatten)]
+    input: input::Input,
     #[command(flatten)]
     told: Telling,
     /// Prints JSON.
@@ -93,6 +102,9 @@ pub enum Failure {
 
 /// Runs the command that was asked for.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if let Some(sql) = arguments.command.input().clickhouse.sql()? {
+        return print_raw(&sql);
+    }
     match &arguments.command {
         Command::Inspect(files) => inspect::run(files),
         Command::Replay(options) => replay::run(options),

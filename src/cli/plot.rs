@@ -14,9 +14,8 @@ use super::{Failure, Telling, input, ns, print, print_json};
 
 #[derive(Debug, Args)]
 pub struct Options {
-    /// Span CSVs, plain or .gz; - reads standard input.
-    #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
+    #[command(flatten)]
+    input: input::Input,
     /// What to look at: what stands after # in a link of the page.
     #[arg(
         long,
@@ -56,13 +55,19 @@ enum Format {
     Svg,
 }
 
+impl Options {
+    pub fn input(&self) -> &input::Input {
+        &self.input
+    }
+}
+
 pub fn run(options: &Options) -> Result<(), Failure> {
     let format = format(&options.output)?;
     let (view, mut notices) = View::parse(&options.view);
     // Of a link only what can be read is left.
     let of_link = view.told.as_deref().and_then(|it| it.parse::<Told>().ok());
     let told = of_link.unwrap_or_default().and(options.told.told());
-    let dataset = input::read(&options.files, &told)?;
+    let dataset = input::read(&options.input, &told)?;
     input::warn(&dataset);
     let view = dataset.settle(view, &mut notices);
     for notice in notices {

@@ -33,10 +33,16 @@ pub struct Options {
     per_instance: YesNo,
 }
 
+impl Options {
+    pub fn input(&self) -> &input::Input {
+        &self.files.input
+    }
+}
+
 pub fn run(options: &Options) -> Result<(), Failure> {
     let config = config(&options.breaker)?;
     let named = options.edge.as_deref().map(named_edge).transpose()?;
-    let dataset = input::read(&options.files.files, &options.files.told.told())?;
+    let dataset = input::read(&options.files.input, &options.files.told.told())?;
     input::warn(&dataset);
     let unreliable = counts_sampled_calls(&config, &dataset);
     if unreliable {

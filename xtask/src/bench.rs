@@ -62,7 +62,7 @@ fn bench_breaker() -> Result<()> {
     bench
         .args(["run", "--release", "--quiet", "--manifest-path"])
         .arg(manifest);
-    match python::with("nopanic", "0.3.0") {
+    match python::with("nopanic", "0.3.0", &[]) {
         Ok(python) => {
             bench.env("HALFOPEN_PYTHON", python);
         }

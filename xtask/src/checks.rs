@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::run::{cargo, run, say};
 use crate::tools::{self, Toolbox};
-use crate::{Result, bare, deny, fuzz, page, size, workspace};
+use crate::{Result, bare, clickhouse as chdb, deny, fuzz, page, size, workspace};
 
 /// One check: how `--only` calls it, what it is for, and what it does.
 struct Check {
@@ -64,6 +64,11 @@ const CHECKS: &[Check] = &[
         name: "fuzz",
         about: "what is fuzzed, on its seeds",
         run: fuzz,
+    },
+    Check {
+        name: "clickhouse",
+        about: "the command line against a ClickHouse",
+        run: clickhouse,
     },
     Check {
         name: "doctest",
@@ -293,6 +298,26 @@ fn unit(machine: &Machine) -> Result<()> {
 
 fn fuzz(_: &Machine) -> Result<()> {
     fuzz::seeds_hold()
+}
+
+/// In CI it has to run; elsewhere there may be no Python, or none that chDB is made for.
+fn clickhouse(machine: &Machine) -> Result<()> {
+    match chdb::ensure() {
+        Ok(python) => run(machine
+            .cargo_test()
+            .args(["--workspace", "--exclude", BROWSER_TESTS])
+            .args(["--test", "clickhouse"])
+            .args(FEATURES)
+            .env(chdb::VARIABLE, python)),
+        Err(error) if env::var_os("CI").is_none() => {
+            say(format!(
+                "NOT RUN: nothing was read from a ClickHouse: {error}; with Python 3 and its venv module \
+                 (on Debian `apt-get install python3-venv`) it would be"
+            ));
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
 }
 
 fn doctest(machine: &Machine) -> Result<()> {

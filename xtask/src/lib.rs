@@ -1,5 +1,6 @@
 //! Set-up, build and test tooling. Owns the versions of the outside tools, the road from sources to
-//! `pkg/`, the list of checks, and the static file server that `serve` and the browser tests share.
+//! `pkg/`, the list of checks, the static file server that `serve` and the browser tests share, and
+//! the ClickHouse of tests.
 //! It knows nothing of traces or breakers.
 //!
 //! Errors are sentences for a person: what happened, and what to do about it.
@@ -7,6 +8,7 @@
 pub mod bare;
 pub mod bench;
 pub mod checks;
+pub mod clickhouse;
 pub mod deny;
 pub mod files;
 pub mod fuzz;

@@ -8,8 +8,8 @@ use crate::Result;
 use crate::run::{find, run, say};
 use crate::tools::cache;
 
-/// A Python that has this version of this package, installed when it is missing.
-pub fn with(package: &str, version: &str) -> Result<PathBuf> {
+/// A Python that has this version of this package, installed with these options of pip when it is missing.
+pub fn with(package: &str, version: &str, options: &[&str]) -> Result<PathBuf> {
     let root = cache()?.join(format!("{package}-{version}"));
     let python = root.join("bin").join("python");
     // Written last, so that an installation that was interrupted is begun anew.
@@ -30,6 +30,7 @@ pub fn with(package: &str, version: &str) -> Result<PathBuf> {
             "--quiet",
             "--disable-pip-version-check",
         ])
+        .args(options)
         .arg(format!("{package}=={version}")))?;
     std::fs::write(&done, "")
         .map_err(|error| format!("cannot write {}: {error}", done.display()))?;
