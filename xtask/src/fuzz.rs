@@ -200,13 +200,13 @@ fn told(text: &str, well: bool) -> Option<Outcome> {
         None
     } else {
         let mut lines = text.lines();
-        let panic = lines.find(|it| it.contains("panicked at"));
+        let panic = lines.find_map(|it| it.split_once("panicked at "));
         let cause = lines.next().filter(|_| panic.is_some());
         let error = || text.lines().find(|it| it.contains("ERROR: libFuzzer"));
         Some(Finding {
             input: after("Test unit written to ")?,
             said: match (panic, cause) {
-                (Some(panic), Some(cause)) => format!("{} {cause}", panic.trim()),
+                (Some((_, place)), Some(cause)) => format!("{place} {cause}"),
                 _ => error().unwrap_or("it ended").trim().to_owned(),
             },
         })
@@ -250,7 +250,7 @@ mod tests {
         let finding = told(&crash, false).and_then(|it| it.finding);
         let finding = finding.expect("it found something");
         assert_eq!(finding.input, "fuzz/artifacts/view/crash-1");
-        assert!(finding.said.ends_with("src/view.rs:29:9: not the same"));
+        assert_eq!(finding.said, "src/view.rs:29:9: not the same");
         assert!(told("error: could not compile", false).is_none());
     }
 }
