@@ -7,7 +7,7 @@
 
 use herdscope::dataset::Dataset;
 use herdscope::engine::Engine;
-use herdscope::ingest::{Limits, Reader};
+use herdscope::ingest::{Limits, Reader, Told};
 use herdscope::messages::{FrameRequest, PointRequest, Style};
 use herdscope::plot::picture;
 use herdscope::view::View;
@@ -26,7 +26,10 @@ pub fn check(bytes: &[u8]) {
         Some(at) => (&bytes[..at], &bytes[at + 1..]),
         None => (bytes, &[][..]),
     };
-    let mut reader = Reader::new(Limits::default());
+    let (mut view, mut notices) = View::parse(&String::from_utf8_lossy(link));
+    let told = view.told.as_deref().map_or(Ok(Told::default()), str::parse);
+    let told = told.expect("a link's word on a file is read as it is checked");
+    let mut reader = Reader::new(Limits::default()).telling(told);
     if reader.push(file).is_err() {
         return;
     }
@@ -34,7 +37,6 @@ pub fn check(bytes: &[u8]) {
         return;
     };
     let dataset = Dataset::new("file".to_owned(), None, reading);
-    let (mut view, mut notices) = View::parse(&String::from_utf8_lossy(link));
     let asked = view.clone();
     view = dataset.settle(view, &mut notices);
     let (home, limits) = (dataset.home(), dataset.limits());

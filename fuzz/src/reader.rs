@@ -3,7 +3,8 @@
 //! Holds: bytes are a reading or one sentence; any split of them gives the same; each span is of
 //! another row, of those that the bytes have; times, durations and texts are within what the columns
 //! promise; and the table built of the rows has no span more, in its order, under parents that are in
-//! its trace. Files of other limits than the page's are read too, so that short inputs reach them.
+//! its trace. They are read with other limits than the page's, too, so that short inputs
+//! reach them, and with what a person may say about a file.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -11,7 +12,7 @@ use std::path::Path;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use herdscope::ingest::{Limits, Reader, Reading, Unreadable};
+use herdscope::ingest::{Limits, Reader, Reading, Told, Unreadable};
 use herdscope::issues::Issues;
 use herdscope::rows::{NONE, SpanRows, UNKNOWN_DURATION};
 use herdscope::spans::{Parent, SpanIdx, SpanTable};
@@ -27,13 +28,26 @@ const TIGHT: Limits = Limits {
     sniffed: 64,
 };
 
+/// What a person says about a file: mostly nothing.
+const TOLD: [&str; 5] = [
+    "",
+    "",
+    "",
+    "start=@us,duration=@s,zone=+02:00,failed=1ms,http-failed=400,logical=yes",
+    "trace=trace_id,attributes=a,attributes=b,start=Timestamp@ms,parent=,dates=day-first,zone=-18:00",
+];
+
 /// Panics where it does not hold.
 pub fn check(bytes: &[u8]) {
     // An input decides itself how it is read: every way for each would take the time of other inputs.
     let mut random = Random::of(bytes);
     let limits = [TIGHT, Limits::default()][random.below(2)];
-    let whole = read([bytes], limits);
-    let (shown, split) = (show(&whole), show(&read(pieces(bytes, random), limits)));
+    let told = &TOLD[random.below(TOLD.len())].parse().unwrap_or_default();
+    let whole = read([bytes], limits, told);
+    let (shown, split) = (
+        show(&whole),
+        show(&read(pieces(bytes, random), limits, told)),
+    );
     assert!(split == shown, "in pieces:\n{split}\nas a whole:\n{shown}");
     match whole {
         Ok(reading) => check_rows(&reading.rows, bytes),
@@ -55,8 +69,9 @@ fn pieces(mut bytes: &[u8], mut random: Random) -> impl Iterator<Item = &[u8]> {
 fn read<'a>(
     pieces: impl IntoIterator<Item = &'a [u8]>,
     limits: Limits,
+    told: &Told,
 ) -> Result<Reading, Unreadable> {
-    let mut reader = Reader::new(limits);
+    let mut reader = Reader::new(limits).telling(told.clone());
     for piece in pieces {
         reader.push(piece)?;
     }
