@@ -282,7 +282,10 @@ fn an_exception_in_the_middle_is_told() {
         "{rows}\r\n__exception__\r\nabcdefghijklmnop\r\n{exception}{} abcdefghijklmnop\r\n__exception__\r\n",
         exception.len()
     );
+    // As long as what is held, so that it is let go in the middle of the exception.
+    let long = rows.repeat((32 << 10) / rows.len());
     for body in [
+        format!("{long}{exception}"),
         format!("{rows}{exception}"),
         format!("{rows}__exception__\r\n{exception}"),
         tagged,
