@@ -33,6 +33,7 @@ pub enum Code {
     Capped,
     Sampled,
     CoarseTimes,
+    JsonBroken,
     ZoneAssumed,
     UnitAssumed,
     RowTooLong,
@@ -68,6 +69,7 @@ impl Code {
             Code::Capped => "capped",
             Code::Sampled => "sampled",
             Code::CoarseTimes => "coarse_times",
+            Code::JsonBroken => "json_broken",
             Code::ZoneAssumed => "zone_assumed",
             Code::UnitAssumed => "unit_assumed",
             Code::RowTooLong => "row_too_long",
@@ -132,10 +134,13 @@ impl Code {
                 "the spans are sampled: counts and count windows are not what the breaker saw"
             }
             Code::CoarseTimes => "times only to the second: order within a second is unknown",
+            Code::JsonBroken => {
+                "the JSON is broken there: the rest of that document was left out, export it again"
+            }
             Code::ZoneAssumed => "times without a zone were read as UTC",
             Code::UnitAssumed => "a unit was guessed from the numbers",
             Code::RowTooLong => {
-                "rows longer than any span were left out, up to their next line break: a quote that is never closed does this"
+                "rows longer than any span were left out, in a table up to the next line break: a quote that is never closed does this"
             }
             Code::NotASpan => "rows of events and links between the spans were left out",
             Code::NoParents => {

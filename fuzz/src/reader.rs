@@ -26,6 +26,7 @@ const TIGHT: Limits = Limits {
     gz_ratio: 3,
     gz_free: 500,
     sniffed: 64,
+    waiting: 900,
 };
 
 /// What a person says about a file: mostly nothing.
@@ -117,7 +118,8 @@ fn show(read: &Result<Reading, Unreadable>) -> String {
 fn check_rows(rows: &SpanRows, bytes: &[u8]) {
     let is_gz = bytes.starts_with(b"\x1F\x8B\x08");
     if !is_gz {
-        let ends = bytes.iter().filter(|it| matches!(it, b'\n' | b'\r'));
+        // A row of a table is a line, or one of a document an object.
+        let ends = bytes.iter().filter(|it| matches!(it, b'\n' | b'\r' | b'{'));
         let most = ends.count() + 1;
         assert!(
             rows.row
@@ -157,7 +159,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
         let entries = std::fs::read_dir(&folder).unwrap_or_else(|why| panic!("{folder:?}: {why}"));
         let mut files: Vec<_> = entries.map(|it| it.expect("an entry").path()).collect();
-        files.retain(|it| it.extension().is_some_and(|it| it == "csv"));
+        files.retain(|it| it.extension().is_some_and(|it| it == "csv" || it == "json"));
         files.sort();
         for file in files {
             let bytes = std::fs::read(&file).unwrap_or_else(|why| panic!("{file:?}: {why}"));

@@ -18,7 +18,7 @@ const CHUNK: usize = 1 << 20;
 /// What to read.
 #[derive(Debug, Args)]
 pub struct Input {
-    /// Span CSVs, plain or .gz; - reads standard input.
+    /// Files of spans (CSV or JSON), plain or .gz; - reads standard input.
     #[arg(required_unless_present_any = ["url", "sql"], value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
@@ -77,9 +77,7 @@ fn read_one(path: &Path, told: &Told) -> Result<Reading, Failure> {
     let name = name(path);
     let fail = |why: String| Failure::Input(format!("{name}: {why}"));
     if path.is_dir() {
-        return Err(fail(
-            "this is a directory; name the CSV files in it".to_owned(),
-        ));
+        return Err(fail("this is a directory; name the files in it".to_owned()));
     }
     let mut bytes: Box<dyn Read> = if path == Path::new("-") {
         Box::new(io::stdin().lock())

@@ -1,7 +1,8 @@
 //! The exporters that are known, one entry each.
 //!
 //! Owns the names of columns and what an exporter means by its cells. Invariant: an entry is data
-//! alone, and is recognised by the set of its headers, never by their order. To add an exporter: one
+//! alone, and is recognised by the set of its headers, never by their order; JSON is told by its shape
+//! (`places`), and its entries name the cells of its spans. To add an exporter: one
 //! entry here, one fixture in `tests/fixtures/ingest/`, one line in docs/formats.md
 //! (`tests/ingest/exporters.rs` fails while one of them is missing). Pinned there.
 //!
@@ -173,7 +174,45 @@ const PLAIN: Exporter = Exporter {
 /// What files are read as that no entry fits: columns by their common names.
 pub static GENERIC: Exporter = PLAIN;
 
-/// All entries. The one with the most headers in a file is taken.
+/// Jaeger's JSON, of its API or its page. The layout is the record of each span.
+pub static JAEGER_JSON: Exporter = Exporter {
+    name: "jaeger-json",
+    start_unit: Some(Unit::Us),
+    duration_unit: Some(Unit::Us),
+    layouts: &[&[
+        "traceID",
+        "spanID",
+        "parentSpanID",
+        "operationName",
+        "startTime",
+        "duration",
+        "refs",
+        "serviceName",
+    ]],
+    ..PLAIN
+};
+
+/// OTLP's JSON, of the collector's file exporter or of Tempo's API. The layout is the record of each
+/// span.
+pub static OTLP_JSON: Exporter = Exporter {
+    name: "otlp-json",
+    layouts: &[&[
+        "traceId",
+        "spanId",
+        "parentSpanId",
+        "name",
+        "startTimeUnixNano",
+        "endTimeUnixNano",
+        "kind",
+        "traceState",
+        "status.code",
+        "status.message",
+        "service.name",
+    ]],
+    ..PLAIN
+};
+
+/// All entries of tables. The one with the most headers in a file is taken.
 pub static EXPORTERS: &[Exporter] = &[
     Exporter {
         name: "dash0",

@@ -6,6 +6,11 @@
 
 use super::unreadable::Unreadable;
 
+/// Whether this is JSON. No table of spans has a header that begins so.
+pub(super) fn is_json(head: &[u8]) -> bool {
+    matches!(head.trim_ascii_start().first(), Some(b'{' | b'['))
+}
+
 /// Refuses what is no table.
 pub(super) fn refuse_foreign(head: &[u8]) -> Result<(), Unreadable> {
     const MAGICS: &[(&[u8], &str)] = &[
@@ -42,7 +47,6 @@ pub(super) fn refuse_foreign(head: &[u8]) -> Result<(), Unreadable> {
     match text.first() {
         None => Err(Unreadable::empty()),
         Some(b'<') => Err(Unreadable::html()),
-        Some(b'{' | b'[') => Err(Unreadable::json()),
         Some(_) if controls > 0 => Err(Unreadable::binary("a file of binary data")),
         Some(_) => Ok(()),
     }

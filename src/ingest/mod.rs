@@ -1,23 +1,27 @@
 //! Bytes of a file to span rows.
 //!
-//! Owns everything about files: gz and encodings (`decode`), the dialect (`head`, `sheet`), which exporter
-//! wrote it ([`exporters`], `plan`), what its cells mean (`intake`, [`time`], `attributes`), and
-//! why it cannot be read ([`Unreadable`]). A [`Reader`] takes the bytes as they come and holds the rows
-//! so far; it knows neither files nor browsers, and nothing of parents, traces or calls.
+//! Owns everything about files: gz and encodings (`decode`), tables (`head`, `sheet`), JSON (`json`,
+//! `documents`, `places`, `waiting`), which exporter wrote it ([`exporters`], `plan`), what its cells
+//! mean (`intake`, [`time`], `attributes`), and why it cannot be read ([`Unreadable`]). A [`Reader`]
+//! takes the bytes as they come and holds the rows so far; it knows neither files nor browsers, and
+//! nothing of parents, traces or calls.
 //!
 //! Invariants: no bytes make it panic; any split of the bytes into pushes gives the same result;
 //! a bad row costs that row. Memory beyond the rows is bounded by [`Limits`]. Time is one walk over the
-//! bytes by `csv_core`, then work on the few cells that the plan names. Pinned by
+//! bytes by `csv_core` or `json`, then work on the few cells that the plan names. Pinned by
 //! `tests/ingest/properties.rs` (splits, panics), `tests/ingest/exporters.rs` (what is recognised),
-//! `tests/ingest/edge.rs` and `tests/ingest/bad_input.rs`.
+//! `tests/ingest/edge.rs`, `tests/ingest/json.rs` and `tests/ingest/bad_input.rs`.
 
 mod attributes;
 mod decode;
+mod documents;
 pub mod exporters;
 mod gzip;
 mod head;
 mod ids;
 mod intake;
+mod json;
+mod places;
 mod plan;
 mod sampling;
 mod sheet;
@@ -25,6 +29,7 @@ pub mod time;
 mod told;
 mod unmapped;
 mod unreadable;
+mod waiting;
 
 use serde::Serialize;
 
@@ -51,6 +56,8 @@ pub struct Limits {
     pub gz_free: u64,
     /// The first bytes of text, which the dialect and the units are told from.
     pub sniffed: usize,
+    /// The bytes of what is kept of spans that wait for the process or resource that they belong to.
+    pub waiting: usize,
 }
 
 impl Default for Limits {
@@ -61,6 +68,7 @@ impl Default for Limits {
             gz_ratio: 250,
             gz_free: 64 << 20,
             sniffed: 64 << 10,
+            waiting: 256 << 20,
         }
     }
 }

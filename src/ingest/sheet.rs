@@ -9,8 +9,9 @@
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
 use super::Limits;
+use super::documents::Documents;
 use super::exporters::Field;
-use super::head::{delimiter, escapes_by_backslash, refuse_foreign, separator_line};
+use super::head::{delimiter, escapes_by_backslash, is_json, refuse_foreign, separator_line};
 use super::intake::{Intake, Record};
 use super::plan::{Cells, Plan, plan, recognise_headerless};
 use super::told::Told;
@@ -51,6 +52,8 @@ pub(super) struct Sheet {
     header_ends: Vec<usize>,
     pub(super) intake: Intake,
     scratch: Scratch,
+    /// What reads the text when it is no table.
+    documents: Option<Box<Documents>>,
 }
 
 /// A record written anew, where its cells must change.
@@ -83,10 +86,14 @@ impl Sheet {
             header_ends: Vec::new(),
             intake: Intake::default(),
             scratch: Scratch::default(),
+            documents: None,
         }
     }
 
     pub(super) fn push(&mut self, text: &[u8]) -> Result<(), Unreadable> {
+        if let Some(documents) = &mut self.documents {
+            return documents.push(text, &mut self.intake);
+        }
         let Some(head) = &mut self.head else {
             return self.records(text);
         };
@@ -98,7 +105,10 @@ impl Sheet {
             return Ok(());
         }
         self.settle(false)?;
-        self.records(later)
+        match &mut self.documents {
+            Some(documents) => documents.push(later, &mut self.intake),
+            None => self.records(later),
+        }
     }
 
     /// The end of the text. The plan, when there is one, is there to be taken.
@@ -108,6 +118,9 @@ impl Sheet {
         }
         if self.raw > 0 {
             self.last_record()?;
+        }
+        if let Some(documents) = self.documents.take() {
+            self.plan = Some(documents.finish(&mut self.intake)?);
         }
         match self.plan.take() {
             None if self.row == 0 => Err(Unreadable::empty()),
@@ -139,6 +152,12 @@ impl Sheet {
     /// Looks at the head, makes the plan, and reads the head's records.
     fn settle(&mut self, whole: bool) -> Result<(), Unreadable> {
         let head = self.head.take().unwrap_or_default();
+        if is_json(&head) {
+            let documents = self
+                .documents
+                .insert(Box::new(Documents::new(self.limits, self.told.clone())));
+            return documents.push(&head, &mut self.intake);
+        }
         refuse_foreign(&head)?;
         let (skipped, separator) = separator_line(&head);
         let body = &head[skipped..];

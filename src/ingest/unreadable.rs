@@ -16,7 +16,7 @@ pub enum UnreadableKind {
     Empty,
     /// A web page or other markup.
     Html,
-    /// JSON.
+    /// JSON that holds no spans.
     Json,
     /// A picture, a document, an archive; its name.
     Binary(&'static str),
@@ -24,6 +24,8 @@ pub enum UnreadableKind {
     UnknownColumns(Box<Unmapped>),
     /// The first line does not end.
     HeaderTooLong,
+    /// Too many spans wait for what they belong to.
+    TraceTooLong,
     /// The gz data are damaged.
     GzBroken,
     /// The gz data unpack to far more than spans would.
@@ -46,6 +48,13 @@ pub struct Unreadable {
 }
 
 const A_TABLE: &str = "a table of spans (CSV)";
+const SOME_JSON: &str = "Jaeger's JSON (data, spans, processes), OpenTelemetry's (resourceSpans, or \
+                         batches as of Tempo) or a table of spans (CSV)";
+const EXPORT_JSON: &str =
+    "download the trace itself from Jaeger or Tempo, or export the spans as CSV";
+
+/// So many names are told.
+pub(super) const NAMES: usize = 12;
 
 impl Unreadable {
     pub(super) fn empty() -> Unreadable {
@@ -68,13 +77,30 @@ impl Unreadable {
         }
     }
 
-    pub(super) fn json() -> Unreadable {
+    pub(super) fn json<'a>(keys: impl Iterator<Item = &'a str>) -> Unreadable {
+        let keys = names(keys);
         Unreadable {
             kind: UnreadableKind::Json,
             place: None,
-            got: "this is JSON, which is not read yet".into(),
-            expected: A_TABLE,
-            remedy: "export the spans as CSV",
+            got: match keys.as_str() {
+                "" => "this JSON has no traces".into(),
+                keys => format!("this JSON has no traces, but {keys}"),
+            },
+            expected: SOME_JSON,
+            remedy: EXPORT_JSON,
+        }
+    }
+
+    pub(super) fn json_broken(at: Option<u64>) -> Unreadable {
+        Unreadable {
+            kind: UnreadableKind::Json,
+            place: at.map(|at| format!("after byte {at}")),
+            got: match at {
+                Some(_) => "this is no JSON any more, and no span came before".into(),
+                None => "this JSON ends before its first span".into(),
+            },
+            expected: SOME_JSON,
+            remedy: EXPORT_JSON,
         }
     }
 
@@ -98,16 +124,7 @@ impl Unreadable {
     }
 
     pub(super) fn unknown_columns(table: Unmapped) -> Unreadable {
-        let mut names = String::new();
-        for (i, name) in table.headers.iter().enumerate() {
-            if i == 12 {
-                names.push_str(", \u{2026}");
-                break;
-            }
-            let comma = if i == 0 { "" } else { ", " };
-            names.push_str(comma);
-            names.extend(name.chars().take(40));
-        }
+        let names = names(table.headers.iter().map(String::as_str));
         Unreadable {
             kind: UnreadableKind::UnknownColumns(Box::new(table)),
             place: Some("line 1".into()),
@@ -126,6 +143,19 @@ impl Unreadable {
             got: format!("the first line does not end within {}", bytes(limit)),
             expected: "a header line with the names of the columns",
             remedy: "this is no CSV, or it lost its line breaks: export it again",
+        }
+    }
+
+    pub(super) fn trace_too_long(span: u64, limit: usize) -> Unreadable {
+        Unreadable {
+            kind: UnreadableKind::TraceTooLong,
+            place: Some(format!("span {span}")),
+            got: format!(
+                "{} of spans came before the processes or the resource that they belong to",
+                bytes(limit)
+            ),
+            expected: "one trace after the other",
+            remedy: "export shorter traces, or put `processes` and `resource` before `spans`",
         }
     }
 
@@ -148,6 +178,21 @@ impl Unreadable {
             remedy: "if you trust the file, unpack it first",
         }
     }
+}
+
+/// Names in a sentence.
+fn names<'a>(all: impl Iterator<Item = &'a str>) -> String {
+    let mut names = String::new();
+    for (i, name) in all.enumerate() {
+        if i == NAMES {
+            names.push_str(", \u{2026}");
+            break;
+        }
+        let comma = if i == 0 { "" } else { ", " };
+        names.push_str(comma);
+        names.extend(name.chars().filter(|c| !c.is_control()).take(40));
+    }
+    names
 }
 
 fn bytes(n: usize) -> String {

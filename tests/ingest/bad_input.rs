@@ -36,7 +36,7 @@ fn each_kind_is_named() {
     assert_eq!(kind(b"\xEF\xBB\xBF"), UnreadableKind::Empty);
     assert_eq!(kind(b"<!DOCTYPE html><html>"), UnreadableKind::Html);
     assert_eq!(kind(b"\n  <html>"), UnreadableKind::Html);
-    assert_eq!(kind(b"{\"resourceSpans\":[]}"), UnreadableKind::Json);
+    assert_eq!(kind(b"{\"resourceMetrics\":[]}"), UnreadableKind::Json);
     assert_eq!(
         kind(b"\x89PNG\r\n\x1a\n\0\0"),
         UnreadableKind::Binary("a picture (PNG)")

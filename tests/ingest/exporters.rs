@@ -1,13 +1,15 @@
-//! One fixture an exporter: `NAME.csv` (or `NAME-variant.csv`) and, in `NAME.txt`, what is read from it.
+//! One fixture an exporter: `NAME.csv` or `NAME.json` (or `NAME-variant.csv`) and, in `NAME.txt`, what is
+//! read from it.
 //! `UPDATE_EXPECT=1` writes the texts anew.
 
-use herdscope::ingest::exporters::{EXPORTERS, GENERIC};
+use herdscope::ingest::exporters::{EXPORTERS, GENERIC, JAEGER_JSON, OTLP_JSON};
 
 use crate::support::{check, files, fixtures, print, read};
 
 #[test]
 fn every_fixture_reads_as_its_text_says() {
-    for file in files(fixtures(), "csv") {
+    let documents = files(fixtures(), "json");
+    for file in files(fixtures(), "csv").into_iter().chain(documents) {
         let reading = read(&std::fs::read(&file).unwrap());
         let got = print(&reading.unwrap_or_else(|why| panic!("{file:?}: {why}")));
         let expected = file.with_extension("txt");
@@ -22,8 +24,10 @@ fn every_fixture_reads_as_its_text_says() {
 fn every_exporter_has_a_fixture_and_a_line_in_the_docs() {
     let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/formats.md");
     let docs = std::fs::read_to_string(docs).unwrap();
-    for exporter in EXPORTERS.iter().chain([&GENERIC]) {
-        let fixture = fixtures().join(exporter.name).with_extension("csv");
+    let documents = [&JAEGER_JSON, &OTLP_JSON];
+    let all = EXPORTERS.iter().chain([&GENERIC]).map(|it| (it, "csv"));
+    for (exporter, ending) in all.chain(documents.map(|it| (it, "json"))) {
+        let fixture = fixtures().join(exporter.name).with_extension(ending);
         let reading = read(&std::fs::read(fixture).unwrap()).unwrap();
         assert_eq!(reading.exporter, exporter.name);
         let line = format!("| `{}` |", exporter.name);

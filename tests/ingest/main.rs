@@ -4,6 +4,7 @@
 mod bad_input;
 mod edge;
 mod exporters;
+mod json;
 mod properties;
 mod real;
 mod support;

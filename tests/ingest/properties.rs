@@ -15,6 +15,7 @@ const TIGHT: Limits = Limits {
     gz_ratio: 3,
     gz_free: 500,
     sniffed: 64,
+    waiting: 900,
 };
 
 fn shown(bytes: &[u8], limits: Limits, piece: usize) -> String {
@@ -134,6 +135,7 @@ fn fixtures_read_the_same_in_any_pieces() {
     let all = [
         files(fixtures(), "csv"),
         files(fixtures().join("edge"), "csv"),
+        files(fixtures(), "json"),
     ]
     .concat();
     assert!(all.len() > 40);
