@@ -3,9 +3,11 @@
 
 mod bad_input;
 mod edge;
+mod expect;
 mod exporters;
 mod json;
 mod properties;
 mod real;
 mod support;
 mod told;
+mod writers;

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::process::Command;
 
 use herdscope::ingest::Reading;
 use herdscope::issues::Code;
@@ -178,4 +179,29 @@ fn real_files() {
         assert_eq!(codes(&reading), issues, "{name}");
         assert_eq!(reading.issues.count(Code::RowShort), 0, "{name}");
     }
+}
+
+/// The counts above, by Python's csv module.
+#[test]
+fn real_files_count_the_same_by_other_means() {
+    let Some(folder) = folder() else { return };
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/scripts/count_spans.py");
+    let files = REAL
+        .iter()
+        .map(|it| folder.join(format!("real/{}.csv", it.0)));
+    let counted = Command::new("python3").arg(script).args(files).output();
+    let Ok(counted) = counted else {
+        println!("python3 is not there: the counts were not confirmed by other means");
+        return;
+    };
+    assert!(
+        counted.status.success(),
+        "{}",
+        String::from_utf8_lossy(&counted.stderr)
+    );
+    let lines: String = REAL
+        .iter()
+        .map(|(name, _, [spans, traces, roots])| format!("{name}.csv {spans} {traces} {roots}\n"))
+        .collect();
+    assert_eq!(String::from_utf8_lossy(&counted.stdout), lines);
 }
