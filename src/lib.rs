@@ -14,6 +14,7 @@ pub mod herds;
 pub mod ingest;
 pub mod issues;
 pub mod messages;
+pub mod observed;
 pub mod order;
 pub mod outcome;
 pub mod packed;

@@ -1,0 +1,363 @@
+//! What the breakers evidently did, told from the calls alone, without any settings.
+//!
+//! A breaker that opens leaves a silence where calls used to be, or refusals if they were recorded
+//! ([`silence`]). After it a few probes pass, nothing more until their results are in, then everything
+//! or the next silence ([`probes`]). A share that grows instead of everything at once is a ramp
+//! ([`ramp`]). Owns the states and how sure they are. Invariant: the stretches of a breaker follow
+//! each other without gaps from the first call of the edge to its last end; what the calls cannot tell
+//! is [`Seen::Unknown`], never a guess. Cost: O(calls log calls + calls x phases). Pinned by
+//! `tests/it/observed.rs` against breakers whose transitions are known to the nanosecond.
+
+mod fit;
+mod probes;
+mod ramp;
+mod silence;
+
+use halfopen::State;
+use serde::{Deserialize, Serialize};
+
+pub use self::fit::{Fit, Range, fit};
+use self::probes::Probes;
+use self::silence::Silence;
+use crate::calls::{CallOutcome, Calls};
+use crate::outcome::Outcome;
+use crate::replay::Replay;
+use crate::spans::SpanTable;
+
+/// What was seen of all breakers of an edge.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observed {
+    /// One an instance, in the order of `Calls::instances`; a single one where the file does not tell
+    /// them apart.
+    pub breakers: Vec<ObservedBreaker>,
+    /// Whether there is one an instance.
+    pub per_instance: bool,
+    /// How many probes a half-open breaker evidently lets through; `None` where nothing tells.
+    pub probes: Option<u32>,
+    /// For each call, whether a breaker refused it in production.
+    pub refused: Vec<bool>,
+    /// From the first call's start to the last call's end.
+    pub from: i64,
+    /// See `from`.
+    pub to: i64,
+    evidence: Evidence,
+}
+
+/// What the states were told from.
+#[derive(Clone, Debug, PartialEq)]
+struct Evidence {
+    traffic: Vec<Traffic>,
+    phases: Vec<Vec<Phase>>,
+    probes: Option<Probes>,
+}
+
+/// What was seen of one breaker.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ObservedBreaker {
+    /// Whose it is; `None` where the file does not tell instances apart.
+    pub instance: Option<String>,
+    /// Its states, one after the other.
+    pub states: Vec<Stretch>,
+}
+
+/// A state for a time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stretch {
+    /// Nanoseconds since 1970.
+    pub from: i64,
+    /// Nanoseconds since 1970; where the next one begins.
+    pub to: i64,
+    /// It began this late at most, as far as the calls tell; `from` is where it most likely did.
+    pub latest: i64,
+    /// What it evidently was.
+    pub state: Seen,
+    /// How sure that is: the share of such evidence that is not chance, 0 to 1.
+    pub sure: f64,
+}
+
+/// A state as it can be seen from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Seen {
+    /// Calls come as they please.
+    Closed,
+    /// None comes, or all are refused.
+    Open,
+    /// A few come, and then none until they have ended.
+    HalfOpen,
+    /// Fewer come than are asked for, and ever more.
+    Ramping,
+    /// The calls do not tell.
+    Unknown,
+}
+
+impl Seen {
+    /// The name in JSON and on the page.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Seen::Closed => "closed",
+            Seen::Open => "open",
+            Seen::HalfOpen => "half_open",
+            Seen::Ramping => "ramping",
+            Seen::Unknown => "unknown",
+        }
+    }
+}
+
+/// The calls of one instance, those refused in production apart.
+#[derive(Clone, Debug, PartialEq)]
+struct Traffic {
+    /// Starts of the calls that were made, ascending.
+    start: Vec<i64>,
+    /// Their ends.
+    end: Vec<i64>,
+    /// Whether they failed.
+    bad: Vec<bool>,
+    /// The refused ones.
+    refused: Vec<i64>,
+}
+
+/// The calls between two silences.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Phase {
+    /// Its calls: places in [`Traffic`].
+    first: usize,
+    end: usize,
+    /// A silence came before it, so that it begins with probes.
+    probed: bool,
+    /// A silence comes after it: no call was made from this time on, or it was refused. Nothing where
+    /// the calls end.
+    cut: Option<i64>,
+}
+
+/// Fewer calls than this tell nothing of an instance, unless refusals were recorded.
+const FEWEST_CALLS: usize = 30;
+
+/// Tells the states of each instance's breaker from the calls of an edge.
+pub fn observe(table: &SpanTable, calls: &Calls) -> Observed {
+    let refused: Vec<bool> = calls
+        .span
+        .iter()
+        .map(|span| table.outcome[span.0 as usize] == Outcome::Rejected)
+        .collect();
+    let per_instance = calls.instances.iter().any(Option::is_some);
+    let traffic = split(calls, &refused, per_instance);
+    let silences: Vec<Vec<Silence>> = traffic.iter().map(silence::silences).collect();
+    let phases: Vec<Vec<Phase>> = traffic
+        .iter()
+        .zip(&silences)
+        .map(|(traffic, silences)| phases(traffic, silences))
+        .collect();
+    let probes = probes::infer(&traffic, &phases);
+    let from = calls.start.first().copied().unwrap_or(0);
+    let last_end = calls.by_end.last().map(|&at| calls.end[at as usize]);
+    let to = last_end.unwrap_or(from).max(from);
+    let breakers = traffic
+        .iter()
+        .enumerate()
+        .map(|(place, it)| ObservedBreaker {
+            instance: per_instance
+                .then(|| calls.instances[place].clone())
+                .flatten(),
+            states: states(it, &silences[place], &phases[place], probes, from..to),
+        })
+        .collect();
+    Observed {
+        breakers,
+        per_instance,
+        probes: probes.map(|it| it.count),
+        refused,
+        from,
+        to,
+        evidence: Evidence {
+            traffic,
+            phases,
+            probes,
+        },
+    }
+}
+
+impl Observed {
+    /// Moves re-openings, which the calls alone only tell to a stretch of time, to where a breaker with
+    /// settings that explain them opened within it.
+    pub fn refine(&mut self, replay: &Replay) {
+        for (seen, replayed) in self.breakers.iter_mut().zip(&replay.breakers) {
+            for at in 1..seen.states.len() {
+                let open = seen.states[at];
+                let possible = open.from.min(seen.states[at - 1].to)..=open.latest;
+                let opened = replayed
+                    .transitions
+                    .iter()
+                    .find(|it| it.to == State::Open && possible.contains(&it.at));
+                if let Some(opened) = opened.filter(|_| open.state == Seen::Open) {
+                    seen.states[at].from = opened.at;
+                    seen.states[at].latest = opened.at;
+                    seen.states[at - 1].to = opened.at;
+                }
+            }
+        }
+    }
+}
+
+fn split(calls: &Calls, refused: &[bool], per_instance: bool) -> Vec<Traffic> {
+    let n = if per_instance {
+        calls.instances.len()
+    } else {
+        1
+    };
+    let nothing = || Traffic {
+        start: Vec::new(),
+        end: Vec::new(),
+        bad: Vec::new(),
+        refused: Vec::new(),
+    };
+    let mut traffic: Vec<Traffic> = (0..n).map(|_| nothing()).collect();
+    for at in 0..calls.len() {
+        let it = &mut traffic[if per_instance {
+            calls.instance[at] as usize
+        } else {
+            0
+        }];
+        if refused[at] {
+            it.refused.push(calls.start[at]);
+        } else {
+            let outcome = calls.outcome[at];
+            it.start.push(calls.start[at]);
+            it.end.push(calls.end[at]);
+            it.bad.push(matches!(
+                outcome,
+                CallOutcome::Failure | CallOutcome::TimedOut
+            ));
+        }
+    }
+    traffic
+}
+
+/// The runs of calls between silences in which a breaker was open.
+fn phases(traffic: &Traffic, silences: &[Silence]) -> Vec<Phase> {
+    let mut phases = Vec::new();
+    let mut first = 0;
+    let mut probed = false;
+    for silence in silences.iter().filter(|it| it.seen == Seen::Open) {
+        let end = silence.after + 1;
+        phases.push(Phase {
+            first,
+            end,
+            probed,
+            cut: Some(silence.before),
+        });
+        (first, probed) = (end, true);
+    }
+    phases.push(Phase {
+        first,
+        end: traffic.start.len(),
+        probed,
+        cut: None,
+    });
+    phases
+}
+
+fn states(
+    traffic: &Traffic,
+    silences: &[Silence],
+    phases: &[Phase],
+    probes: Option<Probes>,
+    span: std::ops::Range<i64>,
+) -> Vec<Stretch> {
+    let mut line = Line {
+        states: Vec::new(),
+        at: span.start,
+    };
+    if traffic.start.len() < FEWEST_CALLS && traffic.refused.is_empty() {
+        line.until(span.end, Seen::Unknown, 0.0);
+        return line.states;
+    }
+    let mut opens = silences.iter().filter(|it| it.seen == Seen::Open);
+    for phase in phases {
+        if phase.first == phase.end {
+            break;
+        }
+        if phase.probed {
+            // The first call after the wait is what makes a breaker half-open.
+            let began = traffic.start[phase.first];
+            match probes {
+                Some(probes) => line.half_open(traffic, phase, probes, began),
+                None => line.unknown_until(began),
+            }
+        }
+        let open = phase.cut.and_then(|_| opens.next());
+        let closed_until = open.map_or(span.end, |it| it.trip);
+        line.closed(traffic, silences, phase, closed_until);
+        if let Some(open) = open {
+            let resumes = traffic.start.get(phase.end).copied().unwrap_or(span.end);
+            line.until(resumes, Seen::Open, open.sure);
+            line.opened_by(open.before);
+        }
+    }
+    line.until(span.end, Seen::Unknown, 0.0);
+    line.states
+}
+
+/// The states so far, and where they end.
+struct Line {
+    states: Vec<Stretch>,
+    at: i64,
+}
+
+impl Line {
+    fn until(&mut self, to: i64, state: Seen, sure: f64) {
+        if to <= self.at {
+            return;
+        }
+        match self.states.last_mut() {
+            Some(last) if last.state == state => {
+                last.to = to;
+                last.sure = last.sure.min(sure);
+            }
+            _ => self.states.push(Stretch {
+                from: self.at,
+                to,
+                latest: self.at,
+                state,
+                sure,
+            }),
+        }
+        self.at = to;
+    }
+
+    /// The state that was just added began so late at most.
+    fn opened_by(&mut self, latest: i64) {
+        if let Some(last) = self.states.last_mut().filter(|it| it.state == Seen::Open) {
+            last.latest = last.latest.max(latest);
+        }
+    }
+
+    fn unknown_until(&mut self, to: i64) {
+        self.until(to, Seen::Unknown, 0.0);
+    }
+
+    /// The probes of a phase. Leaves the line where the breaker closed, or where it opened again.
+    fn half_open(&mut self, traffic: &Traffic, phase: &Phase, probes: Probes, began: i64) {
+        let verdict = probes.verdict(traffic, phase);
+        match verdict {
+            Some(verdict) => self.until(verdict.max(began + 1), Seen::HalfOpen, probes.sure),
+            // The file ends before the verdict.
+            None => self.until(i64::MAX, Seen::HalfOpen, probes.sure),
+        }
+    }
+
+    /// From where the line is to `until`: closed, or ramping first, with what is unclear between.
+    fn closed(&mut self, traffic: &Traffic, silences: &[Silence], phase: &Phase, until: i64) {
+        if let Some((ramped, sure)) = ramp::end(traffic, phase, self.at).filter(|_| phase.probed) {
+            self.until(ramped.min(until), Seen::Ramping, sure);
+        }
+        let unclear = silences
+            .iter()
+            .filter(|it| it.seen == Seen::Unknown && (phase.first..phase.end).contains(&it.after));
+        for silence in unclear {
+            self.until(traffic.start[silence.after].min(until), Seen::Closed, 0.99);
+            self.unknown_until(traffic.start[silence.after + 1].min(until));
+        }
+        self.until(until, Seen::Closed, 0.99);
+    }
+}

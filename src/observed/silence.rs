@@ -1,0 +1,164 @@
+//! Where calls stop coming although they are asked for.
+//!
+//! Owns the decision whether a gap between two calls is chance, an open breaker, or unclear.
+//! Calls that come independently leave a gap of `g` with probability `exp(-rate g)`, so among `n`
+//! gaps one of `ln(n) + 7` mean gaps comes by chance once in a thousand files. A breaker opens on bad
+//! results, so that a silence after good ones is a pause of whoever calls. Invariant: with refusals
+//! recorded, what they say goes before any statistics. O(calls log calls). Pinned by
+//! `tests/it/observed.rs`.
+
+use super::{Seen, Traffic};
+use crate::order;
+
+/// A gap between two calls that chance does not explain.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Silence {
+    /// The last call before it, as a place in [`Traffic`].
+    pub(super) after: usize,
+    /// When the breaker tripped, as far as the calls tell: the first bad result after the last call.
+    pub(super) trip: i64,
+    /// It tripped before this time: here the first call did not come, or was refused.
+    pub(super) before: i64,
+    /// Open, or unknown.
+    pub(super) seen: Seen,
+    /// How sure that is, 0 to 1.
+    pub(super) sure: f64,
+}
+
+/// Mean gaps beyond `ln(n)` at which a gap is no chance: one file in a thousand.
+const NO_CHANCE: f64 = 7.0;
+
+/// From here on a gap may be chance or not: one file in twenty.
+const UNCLEAR: f64 = 3.0;
+
+/// How many gaps at either side tell the rate at which calls come.
+const NEIGHBOURS: usize = 64;
+
+/// How many results before a silence are looked at for bad ones.
+const RESULTS: usize = 10;
+
+pub(super) fn silences(traffic: &Traffic) -> Vec<Silence> {
+    let n = traffic.start.len();
+    let starts = &traffic.start;
+    if n < 2 {
+        return Vec::new();
+    }
+    let gap = |at: usize| starts[at + 1].saturating_sub(starts[at]);
+    let typical = median(&mut (0..n - 1).map(gap).collect::<Vec<_>>());
+    // Rounded down to a power of two: the same number on every machine.
+    let chance = f64::from(n.ilog2()) * std::f64::consts::LN_2;
+    let by_end = order::sorted_indices(n, &mut |a, b| {
+        traffic.end[a as usize].cmp(&traffic.end[b as usize])
+    });
+
+    let mut found = Vec::new();
+    let mut pauses = 0;
+    // Where the calls since the last open silence began, and the last of their ends.
+    let (mut began, mut last_end, mut probed) = (0, i64::MIN, false);
+    let (mut results, mut refusals) = (0, 0);
+    for at in 0..n - 1 {
+        last_end = last_end.max(traffic.end[at]);
+        let (last, next) = (starts[at], starts[at + 1]);
+        refusals += traffic.refused[refusals..].partition_point(|&it| it < last);
+        let refused = traffic.refused[refusals..]
+            .iter()
+            .take_while(|&&it| it < next);
+        let (first_refused, last_refused) = ends_of(refused);
+        if first_refused.is_none() && gap(at) < typical.saturating_mul(3) {
+            continue;
+        }
+        let mean = mean_gap(starts, at).max(1.0);
+        let means = |ns: i64| ns.max(0) as f64 / mean;
+        let beyond = means(gap(at)) - chance;
+        if first_refused.is_none() && beyond < UNCLEAR {
+            continue;
+        }
+        results += by_end[results..].partition_point(|&it| traffic.end[it as usize] < next);
+        let recent = &by_end[results.saturating_sub(RESULTS)..results];
+        let bad = recent
+            .iter()
+            .filter(|&&it| traffic.bad[it as usize])
+            .count();
+        // Probes are out, and nothing comes until they have ended: that is half-open still.
+        let after_results = means(next.saturating_sub(last_end.max(last))) - chance;
+        let phase_bad = traffic.bad[began..=at].iter().filter(|&&it| it).count();
+        let waits = probed
+            && 2 * phase_bad < at + 1 - began
+            && match last_refused {
+                Some(refused) => refused <= last_end,
+                None => after_results < UNCLEAR,
+            };
+        if waits {
+            continue;
+        }
+        let bad_enough = bad * 5 >= recent.len() && bad > 0;
+        let sure = match first_refused {
+            Some(_) => 1.0,
+            None if !bad_enough => {
+                pauses += usize::from(beyond >= NO_CHANCE);
+                continue;
+            }
+            None => no_chance(beyond),
+        };
+        let open = first_refused.is_some() || beyond >= NO_CHANCE;
+        found.push(Silence {
+            after: at,
+            trip: trip(traffic, began, at, first_refused.unwrap_or(next)),
+            before: first_refused.unwrap_or(next),
+            seen: if open { Seen::Open } else { Seen::Unknown },
+            sure,
+        });
+        if open {
+            (began, last_end, probed) = (at + 1, i64::MIN, true);
+        }
+    }
+    // Where calls pause by themselves as often, their silences tell nothing.
+    if traffic.refused.is_empty() && 2 * pauses > found.len() {
+        for silence in &mut found {
+            (silence.seen, silence.sure) = (Seen::Unknown, 0.0);
+        }
+    }
+    found
+}
+
+/// The share of such evidence that is not chance: of `exp(-weight)`, rounded to a power of two.
+pub(super) fn no_chance(weight: f64) -> f64 {
+    let halvings = (weight.max(0.0) / std::f64::consts::LN_2) as u32;
+    1.0 - 1.0 / (1u64 << halvings.min(52)) as f64
+}
+
+/// When a breaker that made its last call at `at` tripped: at a result after that call began and before
+/// the first call that did not come, and most likely at the first bad one.
+fn trip(traffic: &Traffic, began: usize, at: usize, before: i64) -> i64 {
+    let last = traffic.start[at];
+    let ends = (began..=at).filter(|&it| traffic.end[it] > last && traffic.end[it] <= before);
+    let first = |those: &mut dyn Iterator<Item = usize>| those.map(|it| traffic.end[it]).min();
+    first(&mut ends.clone().filter(|&it| traffic.bad[it]))
+        .or_else(|| first(&mut ends.clone()))
+        .unwrap_or(last.saturating_add(1).min(before))
+}
+
+/// The first and the last of some times.
+fn ends_of<'a>(mut times: impl Iterator<Item = &'a i64>) -> (Option<i64>, Option<i64>) {
+    let first = times.next().copied();
+    (first, times.last().copied().or(first))
+}
+
+/// The mean time between calls around one, from the median, which silences do not move.
+pub(super) fn mean_gap(starts: &[i64], at: usize) -> f64 {
+    let from = at.saturating_sub(NEIGHBOURS);
+    let to = (at + 1 + NEIGHBOURS).min(starts.len().saturating_sub(1));
+    let mut gaps: Vec<i64> = (from..to)
+        .filter(|&it| it != at)
+        .map(|it| starts[it + 1] - starts[it])
+        .collect();
+    median(&mut gaps) as f64 / std::f64::consts::LN_2
+}
+
+fn median(values: &mut [i64]) -> i64 {
+    if values.is_empty() {
+        return 0;
+    }
+    let middle = values.len() / 2;
+    *values.select_nth_unstable(middle).1
+}

@@ -1,0 +1,259 @@
+//! What breakers evidently did, beside what they did.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use herdscope::calls::Edge;
+use herdscope::dataset::Dataset;
+use herdscope::observed::{self, Observed, Seen, observe};
+use serde_json::Value;
+
+use crate::given::{dataset, fixture, json, read, sample};
+use crate::made;
+
+const MS: i64 = 1_000_000;
+
+/// The transitions of one breaker: when, to what.
+type Changes = Vec<(i64, String)>;
+
+fn seen(observed: &Observed) -> BTreeMap<String, Changes> {
+    let of = |states: &[herdscope::observed::Stretch]| {
+        let mut changes = Changes::new();
+        let mut last = Seen::Closed;
+        for stretch in states {
+            if stretch.state != last {
+                changes.push((stretch.from, stretch.state.as_str().to_owned()));
+            }
+            last = stretch.state;
+        }
+        changes
+    };
+    observed
+        .breakers
+        .iter()
+        .map(|it| (it.instance.clone().unwrap_or_default(), of(&it.states)))
+        .collect()
+}
+
+fn truth(json: &Value, instance: impl Fn(&Value) -> String) -> BTreeMap<String, Changes> {
+    let mut truth: BTreeMap<String, Changes> = BTreeMap::new();
+    for it in json["transitions"].as_array().expect("transitions") {
+        let at = it["t_ns"].as_i64().expect("a time");
+        let to = it["to"].as_str().expect("a state").to_lowercase();
+        truth.entry(instance(it)).or_default().push((at, to));
+    }
+    truth
+}
+
+/// What differs between what was seen and the truth: kinds and numbers of transitions, and times by
+/// more than `open`, `closed`; half-open to the nanosecond.
+fn differences(
+    seen: &BTreeMap<String, Changes>,
+    truth: &BTreeMap<String, Changes>,
+    (half_open, open, closed): (i64, i64, i64),
+) -> Vec<String> {
+    let mut differences = Vec::new();
+    for (instance, expected) in truth {
+        let nothing = Changes::new();
+        let found = seen.get(instance).unwrap_or(&nothing);
+        let states =
+            |changes: &Changes| -> Vec<String> { changes.iter().map(|it| it.1.clone()).collect() };
+        if states(found) != states(expected) {
+            differences.push(format!(
+                "{instance}: {:?} instead of {:?}",
+                states(found),
+                states(expected)
+            ));
+            continue;
+        }
+        for ((found, state), (expected, _)) in found.iter().zip(expected) {
+            let bound = match state.as_str() {
+                "half_open" => half_open,
+                "open" => open,
+                _ => closed,
+            };
+            if (found - expected).abs() > bound {
+                differences.push(format!(
+                    "{instance}: {state} {} ms late",
+                    (found - expected) as f64 / MS as f64
+                ));
+            }
+        }
+    }
+    differences
+}
+
+/// Each opening lies in the stretch of time in which the calls alone put it.
+fn check_openings(observed: &Observed, truth: &BTreeMap<String, Changes>) {
+    for breaker in &observed.breakers {
+        let instance = breaker.instance.clone().unwrap_or_default();
+        let opened = truth[&instance].iter().filter(|it| it.1 == "open");
+        let seen = breaker.states.iter().filter(|it| it.state == Seen::Open);
+        for (stretch, &(at, _)) in seen.zip(opened) {
+            assert!(
+                (stretch.from..=stretch.latest).contains(&at),
+                "{instance}: {stretch:?}, {at}"
+            );
+        }
+    }
+}
+
+fn check_herd(what: &str, dataset: &Dataset, json: &Value) {
+    let edge = &dataset.edges[0];
+    let mut observed = observe(&dataset.table, &edge.calls);
+    let truth = truth(json, |it| format!("shop-web-{}", it["client"]));
+    check_openings(&observed, &truth);
+    observed::fit(&mut observed, &edge.calls);
+    let bounds = (0, 100 * MS, 300 * MS);
+    let differences = differences(&seen(&observed), &truth, bounds);
+    assert!(differences.is_empty(), "{what}: {differences:#?}");
+    assert_eq!(
+        observed.probes.map(u64::from),
+        json["config"]["half_open_calls"].as_u64(),
+        "{what}"
+    );
+}
+
+#[test]
+fn every_transition_of_the_sample_is_seen_and_none_is_made_up() {
+    check_herd("four", &sample(), &json("herd/four.truth.json"));
+}
+
+#[test]
+fn the_other_herd_is_seen_as_well() {
+    let Some(folder) = std::env::var_os("HERDSCOPE_TRACES") else {
+        return eprintln!("not run: HERDSCOPE_TRACES names no folder of traces");
+    };
+    let folder = Path::new(&folder).join("herd");
+    let text = std::fs::read_to_string(folder.join("one.truth.json")).expect("one.truth.json");
+    let json: Value = serde_json::from_str(&text).expect("JSON");
+    check_herd("one", &read(&folder.join("one.csv.gz")), &json);
+}
+
+#[test]
+fn incidents_of_other_seeds_and_settings_are_seen() {
+    for arguments in made::INCIDENTS {
+        if let Some((dataset, truth)) = made::incident(arguments) {
+            check_herd(arguments, &dataset, &truth);
+        }
+    }
+}
+
+#[test]
+fn recorded_rejections_tell_the_states() {
+    let json = json("herd/twins.truth.json");
+    let dataset = read(&fixture("herd/twins.csv.gz"));
+    let edge: &Edge = dataset
+        .edges
+        .iter()
+        .find(|it| it.is_named("checkout", "inventory"))
+        .expect("the edge");
+    let observed = observe(&dataset.table, &edge.calls);
+    let (seen, truth) = (
+        seen(&observed),
+        truth(&json, |it| it["pod"].as_str().expect("a pod").to_owned()),
+    );
+    for (place, (instance, expected)) in truth.iter().enumerate() {
+        let found = &seen[instance];
+        let calls = &edge.calls;
+        for ((found, state), (expected, expected_state)) in found.iter().zip(expected) {
+            assert_eq!(state, expected_state, "{instance}");
+            // Times differ at most where no call tells them apart: between the two none was made
+            // where an open breaker is at issue, and none was refused where a closed one is.
+            let between = (*found.min(expected)..*found.max(expected)).clone();
+            let tells = (0..calls.len()).any(|at| {
+                calls.instance[at] as usize == place
+                    && between.contains(&calls.start[at])
+                    && observed.refused[at] == (state == "closed")
+            });
+            assert!(
+                !tells,
+                "{instance}: {state} at {found} instead of {expected}"
+            );
+            assert!(state != "half_open" || found == expected, "{instance}");
+        }
+        assert_eq!(found.len(), expected.len(), "{instance}");
+    }
+}
+
+/// Calls of one client to one service: starts and durations in milliseconds, `!` for a timeout.
+fn told(calls: &[(i64, i64, bool)]) -> Vec<(i64, &'static str)> {
+    let lines: String = calls
+        .iter()
+        .enumerate()
+        .map(|(at, (start, took, failed))| {
+            let outcome = if *failed { "timed_out" } else { "" };
+            format!("t{at:05} s - web client {start}+{took} {outcome} @web-0 >api\n")
+        })
+        .collect();
+    let dataset = dataset(&lines);
+    let observed = observe(&dataset.table, &dataset.edges[0].calls);
+    let states = &observed.breakers[0].states;
+    states
+        .iter()
+        .map(|it| (it.from / MS, it.state.as_str()))
+        .collect()
+}
+
+/// A call each `gap` ms on average, irregularly, from `from` to `to`.
+fn steady(from: i64, to: i64, gap: i64, failed: bool) -> Vec<(i64, i64, bool)> {
+    let mut calls = Vec::new();
+    let (mut at, mut noise) = (from, 7u64);
+    while at < to {
+        calls.push((at, 5, failed));
+        noise = noise
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        at += 1 + (noise >> 33) as i64 % (2 * gap);
+    }
+    calls
+}
+
+#[test]
+fn what_thin_traffic_does_not_tell_is_unknown() {
+    // Twenty calls are too few for anything.
+    assert_eq!(told(&steady(0, 20_000, 1_000, true)), [(0, "unknown")]);
+    // A pause after good results is one of the caller's.
+    let mut paused = steady(0, 10_000, 20, false);
+    paused.extend(steady(60_000, 70_000, 20, false));
+    assert_eq!(told(&paused), [(0, "closed")]);
+    // After bad ones it is none...
+    let mut opened = steady(0, 10_000, 20, false);
+    opened.extend(steady(10_000, 11_000, 20, true));
+    opened.extend(steady(60_000, 70_000, 20, false));
+    let states: Vec<&str> = told(&opened).iter().map(|it| it.1).collect();
+    assert!(states.contains(&"open"), "{states:?}");
+    // ...unless the caller pauses as often after good ones: a batch.
+    let mut batch = Vec::new();
+    for minute in 0..10 {
+        batch.extend(steady(
+            minute * 60_000,
+            minute * 60_000 + 2_000,
+            10,
+            minute == 4,
+        ));
+    }
+    let states: Vec<&str> = told(&batch).iter().map(|it| it.1).collect();
+    assert_eq!(states, ["closed", "unknown", "closed"]);
+}
+
+#[test]
+fn a_growing_share_after_the_probes_is_a_ramp() {
+    let mut calls = steady(0, 30_000, 10, false);
+    calls.extend(steady(30_000, 30_500, 10, true));
+    // Five probes, their results, a tenth, a quarter, a half, everything.
+    calls.extend((0..5).map(|at| (90_000 + at, 40, false)));
+    for (from, gap) in [(90_050, 100), (95_000, 40), (100_000, 20), (105_000, 10)] {
+        let to = if gap == 10 { 140_000 } else { from + 5_000 };
+        calls.extend(steady(from, to, gap, false));
+    }
+    let told = told(&calls);
+    let states: Vec<&str> = told.iter().map(|it| it.1).collect();
+    assert_eq!(
+        states,
+        ["closed", "open", "half_open", "ramping", "closed"],
+        "{told:?}"
+    );
+    let over = told[4].0;
+    assert!((103_000..107_000).contains(&over), "{told:?}");
+}
