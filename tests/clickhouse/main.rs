@@ -4,9 +4,12 @@
 //! nanosecond, and generated ones; its zone is not UTC.
 
 use std::collections::{HashMap, HashSet};
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
+use std::thread;
 
 use herdscope::ingest::{Limits, Reader};
 use serde_json::Value;
@@ -398,13 +401,46 @@ fn another_server_is_told_from_a_clickhouse() {
         "{sentence}"
     );
     // A port that was free a moment ago.
-    let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr());
+    let free = listener().local_addr();
     let url = format!("http://{}", free.expect("an address"));
     let sentence = refusal(&run_as(
         None,
         &[&["inspect", "--clickhouse", &url][..], &ALL[..]].concat(),
     ));
     assert!(sentence.contains("nothing listens there"), "{sentence}");
+}
+
+#[test]
+fn the_password_is_a_header_and_follows_no_redirect() {
+    let (first, second) = (listener(), listener());
+    let address = |it: &TcpListener| it.local_addr().expect("an address");
+    let (url, elsewhere) = (address(&first), address(&second));
+    let asked = thread::spawn(move || {
+        let (mut stream, _) = first.accept().expect("a request");
+        let mut bytes = vec![0; 64 << 10];
+        let n = stream.read(&mut bytes).expect("a request");
+        let answer = format!(
+            "HTTP/1.1 307 Temporary Redirect\r\nLocation: http://{elsewhere}/\r\nContent-Length: 0\r\n\r\n"
+        );
+        stream.write_all(answer.as_bytes()).expect("an answer");
+        String::from_utf8_lossy(&bytes[..n]).into_owned()
+    });
+    let url = format!("http://{url}/");
+    let arguments = ["inspect", "--clickhouse", &url, "--user", USER];
+    let sentence = refusal(&run_as(
+        Some(PASSWORD),
+        &[&arguments[..], &ALL[..]].concat(),
+    ));
+    assert!(sentence.contains("HTTP 307"), "{sentence}");
+    let asked = asked.join().expect("a request");
+    let with_it: Vec<&str> = asked.lines().filter(|it| it.contains("s3cret")).collect();
+    assert_eq!(with_it, [format!("x-clickhouse-key: {PASSWORD}")]);
+    second.set_nonblocking(true).expect("a listener");
+    assert!(second.accept().is_err(), "the redirect was followed");
+}
+
+fn listener() -> TcpListener {
+    TcpListener::bind("127.0.0.1:0").expect("a port")
 }
 
 #[test]

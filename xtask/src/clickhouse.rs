@@ -1,7 +1,7 @@
 //! A ClickHouse for tests: chDB, which is ClickHouse as a Python module, behind its HTTP interface
 //! (`tests/clickhouse/server.py`), on 127.0.0.1 alone and for as long as the value lives.
 //!
-//! The module is installed once, in the tool cache, by [`ensure`]; [`python`] tells whether a test was
+//! The module is installed once, in the tool cache, by [`ensure`]; [`python()`] tells whether a test was
 //! given it.
 
 use std::env;
