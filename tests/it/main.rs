@@ -15,4 +15,5 @@ mod real;
 mod replay;
 mod retries;
 mod table;
+mod twins;
 mod view;
