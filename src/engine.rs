@@ -305,7 +305,7 @@ impl Engine {
         }
         let calls = dataset.calls(edge);
         let replay = replay::replay(calls, &of.options);
-        let attempts = herds::attempts(&dataset.table, calls, &replay);
+        let attempts = herds::attempts(&dataset.table, calls, &(&replay).into());
         self.replayed = Some(Replayed {
             of,
             replay,

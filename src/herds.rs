@@ -1,18 +1,19 @@
-//! Herds: the recovery attempts of a whole client, found in the timelines of its breakers.
+//! Herds: the recovery attempts of a whole client, found in the timelines of its breakers,
+//! replayed or observed.
 //!
 //! Owns the grouping: an attempt is one chain of closings (or of failed probe phases), each less
 //! than [`TOGETHER_NS`] after the one before, one an instance. Invariant: every probe phase that
 //! came to a verdict is in exactly one attempt. Cost: O(transitions · log + calls of the attempts).
 //! Pinned by `tests/it/replay.rs`, against figures that another model wrote down.
 
-use halfopen::{State, Transition};
+use halfopen::State;
 use serde::{Deserialize, Serialize};
 
 use crate::calls::{CallOutcome, Calls};
 use crate::order::sorted;
-use crate::replay::Replay;
 use crate::rows::Kind;
 use crate::spans::{Parent, SpanIdx, SpanTable};
+use crate::timeline::{Change, Timelines};
 
 /// Closings closer together than this belong to one attempt.
 pub const TOGETHER_NS: i64 = 5_000_000_000;
@@ -74,16 +75,16 @@ pub enum AttemptResult {
 }
 
 /// The attempts in order of time.
-pub fn attempts(table: &SpanTable, calls: &Calls, replay: &Replay) -> Vec<Attempt> {
+pub fn attempts(table: &SpanTable, calls: &Calls, timelines: &Timelines<'_>) -> Vec<Attempt> {
     let mut phases: Vec<Phase> = Vec::new();
-    for (breaker, it) in replay.breakers.iter().enumerate() {
-        phases.extend(phases_of(breaker, &it.transitions));
+    for (breaker, it) in timelines.breakers.iter().enumerate() {
+        phases.extend(phases_of(breaker, &it.changes));
     }
     let key = |phase: &Phase| (phase.verdict, phase.breaker);
     let phases = sorted(phases, &mut |a, b| key(a).cmp(&key(b)));
     let attempts = chains(phases)
         .into_iter()
-        .map(|chain| attempt(table, calls, replay, &chain));
+        .map(|chain| attempt(table, calls, timelines, &chain));
     sorted(attempts.collect(), &mut |a, b| {
         a.half_open_ns.cmp(&b.half_open_ns)
     })
@@ -112,10 +113,10 @@ impl Phase {
     }
 }
 
-fn phases_of(breaker: usize, transitions: &[Transition]) -> Vec<Phase> {
+fn phases_of(breaker: usize, changes: &[Change]) -> Vec<Phase> {
     let mut phases = Vec::new();
     let mut half_open = None;
-    for (place, it) in transitions.iter().enumerate() {
+    for (place, it) in changes.iter().enumerate() {
         if it.to == State::HalfOpen {
             half_open = Some(it.at);
         }
@@ -128,7 +129,7 @@ fn phases_of(breaker: usize, transitions: &[Transition]) -> Vec<Phase> {
             continue;
         }
         let soon = it.at.saturating_add(TRAMPLED_WITHIN_NS);
-        let next_open = transitions[place + 1..]
+        let next_open = changes[place + 1..]
             .iter()
             .find(|next| next.to == State::Open);
         phases.push(Phase {
@@ -162,7 +163,12 @@ fn chains(phases: Vec<Phase>) -> Vec<Vec<Phase>> {
     chains
 }
 
-fn attempt(table: &SpanTable, calls: &Calls, replay: &Replay, chain: &[Phase]) -> Attempt {
+fn attempt(
+    table: &SpanTable,
+    calls: &Calls,
+    timelines: &Timelines<'_>,
+    chain: &[Phase],
+) -> Attempt {
     let first = |time: fn(&Phase) -> Option<i64>| chain.iter().filter_map(time).min();
     let last = |time: fn(&Phase) -> Option<i64>| chain.iter().filter_map(time).max();
     let half_open_ns = chain.iter().map(|it| it.half_open).min().unwrap_or(0);
@@ -179,7 +185,7 @@ fn attempt(table: &SpanTable, calls: &Calls, replay: &Replay, chain: &[Phase]) -
     let mut attempt = Attempt {
         instances: chain
             .iter()
-            .filter_map(|it| replay.breakers[it.breaker].instance.clone())
+            .filter_map(|it| timelines.breakers[it.breaker].instance.map(str::to_owned))
             .collect(),
         half_open_ns,
         close_ns,
@@ -192,8 +198,8 @@ fn attempt(table: &SpanTable, calls: &Calls, replay: &Replay, chain: &[Phase]) -
         timed_out: 0,
         wasted: 0,
         wasted_ns: 0,
-        rate_before: rate(calls, replay, half_open_ns, verdict),
-        rate_after: close_ns.and_then(|it| rate(calls, replay, it, it.saturating_add(SECOND))),
+        rate_before: rate(calls, timelines, half_open_ns, verdict),
+        rate_after: close_ns.and_then(|it| rate(calls, timelines, it, it.saturating_add(SECOND))),
         first_timeout_ns: None,
         result: match close_ns {
             None => AttemptResult::Refused,
@@ -202,7 +208,7 @@ fn attempt(table: &SpanTable, calls: &Calls, replay: &Replay, chain: &[Phase]) -
         },
     };
     for phase in chain {
-        count_calls(&mut attempt, table, calls, replay, phase);
+        count_calls(&mut attempt, table, calls, timelines, phase);
     }
     attempt
 }
@@ -214,7 +220,7 @@ fn count_calls(
     attempt: &mut Attempt,
     table: &SpanTable,
     calls: &Calls,
-    replay: &Replay,
+    timelines: &Timelines<'_>,
     phase: &Phase,
 ) {
     let from = calls
@@ -222,8 +228,8 @@ fn count_calls(
         .partition_point(|&start| start < phase.half_open);
     let to = calls.start.partition_point(|&start| start <= phase.until());
     for at in from..to {
-        let own = !replay.per_instance || calls.instance[at] as usize == phase.breaker;
-        if !own || replay.rejected[at] {
+        let own = !timelines.per_instance || calls.instance[at] as usize == phase.breaker;
+        if !own || timelines.rejected[at] {
             continue;
         }
         let outcome = calls.outcome[at];
@@ -269,12 +275,12 @@ pub fn late_ns(table: &SpanTable, client: SpanIdx) -> u64 {
 }
 
 /// Requests per second that were let through from `from` to `to`, exclusive.
-fn rate(calls: &Calls, replay: &Replay, from: i64, to: i64) -> Option<f64> {
+fn rate(calls: &Calls, timelines: &Timelines<'_>, from: i64, to: i64) -> Option<f64> {
     if from >= to {
         return None;
     }
     let first = calls.start.partition_point(|&start| start < from);
     let last = calls.start.partition_point(|&start| start < to);
-    let sent = (first..last).filter(|&at| !replay.rejected[at]).count();
+    let sent = (first..last).filter(|&at| !timelines.rejected[at]).count();
     Some(sent as f64 / ((to - from) as f64 / SECOND as f64))
 }

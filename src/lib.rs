@@ -26,6 +26,7 @@ pub mod scene;
 pub mod spans;
 pub mod strings;
 pub mod tiers;
+pub mod timeline;
 pub mod view;
 pub mod viewport;
 #[cfg(target_arch = "wasm32")]

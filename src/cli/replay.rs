@@ -64,7 +64,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     if options.files.json {
         print_json(&as_json(&dataset, edge, &how.config, &replay))
     } else {
-        let attempts = herds::attempts(&dataset.table, &edge.calls, &replay);
+        let attempts = herds::attempts(&dataset.table, &edge.calls, &(&replay).into());
         print(&as_text(edge, &how.config, &replay, &attempts))
     }
 }

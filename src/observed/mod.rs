@@ -12,6 +12,7 @@ mod fit;
 mod probes;
 mod ramp;
 mod silence;
+mod withheld;
 
 use halfopen::State;
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 pub use self::fit::{Fit, Range, fit};
 use self::probes::Probes;
 use self::silence::Silence;
+pub use self::withheld::{Withheld, withheld};
 use crate::calls::{CallOutcome, Calls};
 use crate::outcome::Outcome;
 use crate::replay::Replay;

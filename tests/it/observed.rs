@@ -5,6 +5,7 @@ use std::path::Path;
 
 use herdscope::calls::Edge;
 use herdscope::dataset::Dataset;
+use herdscope::herds::{self, AttemptResult};
 use herdscope::observed::{self, Observed, Seen, observe};
 use serde_json::Value;
 
@@ -98,12 +99,43 @@ fn check_openings(observed: &Observed, truth: &BTreeMap<String, Changes>) {
     }
 }
 
+/// As many attempts as there were, with the same results, closings within 300 ms.
+fn check_attempts(what: &str, dataset: &Dataset, observed: &Observed, json: &Value) {
+    let calls = &dataset.edges[0].calls;
+    let found = herds::attempts(&dataset.table, calls, &observed.into());
+    let found: Vec<_> = found
+        .iter()
+        .filter(|it| it.result != AttemptResult::Refused)
+        .collect();
+    let expected = json["attempts"].as_array().expect("attempts");
+    assert_eq!(found.len(), expected.len(), "{what}: {found:#?}");
+    for (found, expected) in found.iter().zip(expected) {
+        let result = serde_json::to_value(found.result).expect("JSON");
+        assert_eq!(result, expected["result"], "{what}: {found:#?}");
+        let closed = expected["close_ns"].as_i64().expect("a time");
+        let off = found.close_ns.map(|it| (it - closed).abs());
+        assert!(off.is_some_and(|it| it < 300 * MS), "{what}: {found:#?}");
+    }
+}
+
 fn check_herd(what: &str, dataset: &Dataset, json: &Value) {
     let edge = &dataset.edges[0];
     let mut observed = observe(&dataset.table, &edge.calls);
     let truth = truth(json, |it| format!("shop-web-{}", it["client"]));
     check_openings(&observed, &truth);
     observed::fit(&mut observed, &edge.calls);
+    let estimate = observed::withheld(&observed).expect("something was withheld");
+    let withheld = json["withheld"].as_f64().expect("a count");
+    let [low, mid, high] = estimate.calls;
+    assert!(
+        low <= withheld && withheld <= high,
+        "{what}: {withheld}, {estimate:?}"
+    );
+    assert!(
+        (0.75..1.25).contains(&(mid / withheld)),
+        "{what}: {withheld}, {estimate:?}"
+    );
+    check_attempts(what, dataset, &observed, json);
     let bounds = (0, 100 * MS, 300 * MS);
     let differences = differences(&seen(&observed), &truth, bounds);
     assert!(differences.is_empty(), "{what}: {differences:#?}");

@@ -79,7 +79,7 @@ fn check_herd(dataset: &Dataset, json: &Value) {
 }
 
 fn check_attempts(dataset: &Dataset, edge: &Edge, replay: &Replay, json: &Value) {
-    let found = herds::attempts(&dataset.table, &edge.calls, replay);
+    let found = herds::attempts(&dataset.table, &edge.calls, &replay.into());
     let expected = json["attempts"].as_array().expect("attempts");
     assert_eq!(found.len(), expected.len());
     for (found, expected) in found.iter().zip(expected) {
@@ -252,7 +252,7 @@ fn failed_probe_phases_are_refused_attempts() {
     let dataset = dataset(spans);
     let edge = &dataset.edges[0];
     let replay = run(edge, "window=1,min=1,fail=50%,open=1s,probes=1", true);
-    let attempts = herds::attempts(&dataset.table, &edge.calls, &replay);
+    let attempts = herds::attempts(&dataset.table, &edge.calls, &(&replay).into());
     let told: Vec<_> = attempts
         .iter()
         .map(|it| {
@@ -289,5 +289,5 @@ fn an_edge_without_calls_gives_an_empty_replay() {
         },
     );
     assert_eq!((replay.withheld, replay.rates.len()), (0, 0));
-    assert!(herds::attempts(&dataset.table, dataset.calls(None), &replay).is_empty());
+    assert!(herds::attempts(&dataset.table, dataset.calls(None), &(&replay).into()).is_empty());
 }
