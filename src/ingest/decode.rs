@@ -17,6 +17,9 @@ pub(super) struct Decoder {
     /// Half a UTF-16 unit, and the first half of a pair.
     odd: Option<u8>,
     high: Option<u16>,
+    /// Units that stand for nothing. Noted at the end: a piece is decoded before its rows are read, so
+    /// that the place among their issues would tell how the bytes were cut.
+    lone: u64,
     text: String,
 }
 
@@ -35,6 +38,7 @@ impl Decoder {
             held: Vec::new(),
             odd: None,
             high: None,
+            lone: 0,
             text: String::new(),
         }
     }
@@ -66,12 +70,14 @@ impl Decoder {
         }
         if self.odd.is_some() || self.high.is_some() {
             self.sheet.push("\u{fffd}".as_bytes())?;
-            self.sheet
-                .intake
-                .issues
-                .note(Code::Encoding, None, None, None);
+            self.lone += 1;
         }
-        self.sheet.finish()
+        self.sheet.finish()?;
+        if self.lone > 0 {
+            let issues = &mut self.sheet.intake.issues;
+            issues.add(Code::Encoding, self.lone, None, None, None);
+        }
+        Ok(())
     }
 
     fn settle(&mut self) -> Result<(), Unreadable> {
@@ -132,10 +138,7 @@ impl Decoder {
                 }
                 Err(_) => {
                     text.push('\u{fffd}');
-                    self.sheet
-                        .intake
-                        .issues
-                        .note(Code::Encoding, None, None, None);
+                    self.lone += 1;
                 }
             }
         }

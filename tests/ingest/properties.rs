@@ -131,6 +131,24 @@ proptest! {
 }
 
 #[test]
+fn half_a_pair_of_utf16_is_noted_at_the_same_place_in_any_pieces() {
+    let row = "a,b,1767607200123,5\n";
+    let text = format!("trace_id,span_id,start_ms,duration_ms\na,b\n{row}{row}a,?{row}");
+    let mut units: Vec<u16> = text.encode_utf16().collect();
+    let at = units.iter().position(|&it| it == u16::from(b'?')).unwrap();
+    units[at] = 0xD800;
+    let bytes: Vec<u8> = units.iter().flat_map(|it| it.to_le_bytes()).collect();
+    let whole = shown(&bytes, TIGHT, bytes.len());
+    assert!(
+        whole.contains("row_short") && whole.contains("encoding"),
+        "{whole}"
+    );
+    for piece in 1..bytes.len() {
+        assert_eq!(shown(&bytes, TIGHT, piece), whole, "in pieces of {piece}");
+    }
+}
+
+#[test]
 fn fixtures_read_the_same_in_any_pieces() {
     let all = [
         files(fixtures(), "csv"),
