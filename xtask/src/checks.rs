@@ -114,6 +114,7 @@ const READ_TRACES: &[&str] = &["unit", "browser"];
 struct Machine {
     tools: Option<Toolbox>,
     traces: Option<PathBuf>,
+    chdb: Option<PathBuf>,
 }
 
 /// The checks by name, a line each.
@@ -146,8 +147,15 @@ pub fn test(args: &[&str]) -> Result<()> {
             if machine.traces.is_none()
                 && checks.iter().any(|check| READ_TRACES.contains(&check.name))
             {
-                report.remark =
-                    "Tests over real files were not run: HERDSCOPE_TRACES names no folder of them.";
+                report.remarks.push(
+                    "Tests over real files were not run: HERDSCOPE_TRACES names no folder of them.",
+                );
+            }
+            if machine.chdb.is_none() && checks.iter().any(|check| check.name == "clickhouse") {
+                report.remarks.push(
+                    "Nothing was read from a ClickHouse: that takes Python 3 with its venv module (on Debian \
+                     `apt-get install python3-venv`) and the package index.",
+                );
             }
         }
     }
@@ -213,7 +221,28 @@ fn set_up(checks: &[&Check]) -> Result<Machine> {
             None => say("HERDSCOPE_TRACES is not set: tests over real files will not be run"),
         }
     }
-    Ok(Machine { tools, traces })
+    let chdb = if needs(&["clickhouse"]) {
+        python_with_chdb()?
+    } else {
+        None
+    };
+    Ok(Machine {
+        tools,
+        traces,
+        chdb,
+    })
+}
+
+/// In CI it has to be there; elsewhere there may be no Python, or none that chDB is made for.
+fn python_with_chdb() -> Result<Option<PathBuf>> {
+    match chdb::ensure() {
+        Ok(python) => Ok(Some(python)),
+        Err(error) if env::var_os("CI").is_none() => {
+            say(format!("nothing will be read from a ClickHouse: {error}"));
+            Ok(None)
+        }
+        Err(error) => Err(format!("{error}; the check `clickhouse` needs it")),
+    }
 }
 
 /// The folder of real files, as an absolute path: tests do not run in the folder this was called from.
@@ -300,24 +329,17 @@ fn fuzz(_: &Machine) -> Result<()> {
     fuzz::seeds_hold()
 }
 
-/// In CI it has to run; elsewhere there may be no Python, or none that chDB is made for.
+/// Without a Python that chDB is made for it does nothing; the report says so.
 fn clickhouse(machine: &Machine) -> Result<()> {
-    match chdb::ensure() {
-        Ok(python) => run(machine
-            .cargo_test()
-            .args(["--workspace", "--exclude", BROWSER_TESTS])
-            .args(["--test", "clickhouse"])
-            .args(FEATURES)
-            .env(chdb::VARIABLE, python)),
-        Err(error) if env::var_os("CI").is_none() => {
-            say(format!(
-                "NOT RUN: nothing was read from a ClickHouse: {error}; with Python 3 and its venv module \
-                 (on Debian `apt-get install python3-venv`) it would be"
-            ));
-            Ok(())
-        }
-        Err(error) => Err(error),
-    }
+    let Some(python) = &machine.chdb else {
+        return Ok(());
+    };
+    run(machine
+        .cargo_test()
+        .args(["--workspace", "--exclude", BROWSER_TESTS])
+        .args(["--test", "clickhouse"])
+        .args(FEATURES)
+        .env(chdb::VARIABLE, python))
 }
 
 fn doctest(machine: &Machine) -> Result<()> {
@@ -404,7 +426,7 @@ fn browser(machine: &Machine) -> Result<()> {
 /// How each check went and how long it took.
 struct Report {
     rows: Vec<(&'static str, Outcome)>,
-    remark: &'static str,
+    remarks: Vec<&'static str>,
 }
 
 enum Outcome {
@@ -418,7 +440,7 @@ impl Report {
         let names = std::iter::once("set-up").chain(checks.iter().map(|check| check.name));
         Report {
             rows: names.map(|name| (name, Outcome::NotRun)).collect(),
-            remark: "",
+            remarks: Vec::new(),
         }
     }
 
@@ -445,8 +467,8 @@ impl Report {
                 Outcome::Failed(took) => println!("{name:<12} {:>8.1}  FAILED", took.as_secs_f64()),
             }
         }
-        if !self.remark.is_empty() {
-            println!("{}", self.remark);
+        for remark in &self.remarks {
+            println!("{remark}");
         }
     }
 }
