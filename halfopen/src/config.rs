@@ -93,7 +93,8 @@ pub struct Slow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Judge {
     /// By the failure and slow-call rates, when the last of the `probes`
-    /// results is in and never earlier.
+    /// results is in and never earlier. Needs `fail`: without a rate for them,
+    /// failed probes would close the breaker.
     Rate,
     /// Open at the first failed or slow probe; close when `probes` of them
     /// have passed.
@@ -127,7 +128,8 @@ pub struct Settings {
     /// count window. Default 100.
     pub min: u32,
     /// Trips when the share of failures is at least this; `None`: failures
-    /// are not judged by rate. Default 50 %.
+    /// are not judged by rate, and probes by [`Judge::FirstFailure`] only.
+    /// Default 50 %.
     pub fail: Option<Rate>,
     /// Trips on slow calls; `None`: no call is slow. Default 100 % over 60 s.
     pub slow: Option<Slow>,
@@ -266,11 +268,12 @@ impl Config {
             }
         }
         check_count("probes", s.probes, MAX_PROBES)?;
-        if s.judge == Judge::Rate && s.fail.is_none() && s.slow.is_none() {
+        if s.judge == Judge::Rate && s.fail.is_none() {
             return Err(ConfigError::conflict(
                 "judge",
                 "rate",
-                "first-failure while both fail and slow are off",
+                "first-failure while fail is off: judge=rate, the default, has no rate then by which failed \
+                 probes would be too many",
             ));
         }
         if let Some(lease) = s.lease {

@@ -31,6 +31,8 @@ use crate::window::{Figures, Sliding};
 
 /// Rates are compared in these units.
 const PPM: u64 = 1_000_000;
+/// The share of failures that fails a step of the ramp where no rate is set.
+const HALF: u32 = 500_000;
 
 /// The most transitions of one call: a lease opens the breaker, the wait is
 /// over, and what was asked for (or a hand) changes the state once more.
@@ -428,8 +430,8 @@ impl Machine {
     }
 
     /// Takes back a permit whose call was not made, or whose outcome nobody
-    /// will know. A probe's slot is free again, a ramp's share given back;
-    /// nothing is counted.
+    /// will know. A probe's slot is free again; nothing is counted. A ramp gives
+    /// nothing back: its share is one of the calls that ask.
     pub fn cancel(&mut self, now: i64, permit: Permit) {
         self.see(now);
         if permit.generation == self.generation {
@@ -756,12 +758,6 @@ impl Machine {
                 self.due = self.probes.first_due();
                 was_out
             }
-            State::Ramping => {
-                if let Some(run) = &mut self.ramp {
-                    run.give_back();
-                }
-                true
-            }
             _ => true,
         }
     }
@@ -857,7 +853,8 @@ impl Machine {
 
     /// Judges a step of the ramp at its end. Too few results say nothing: the
     /// ramp then goes on, so that a breaker with little traffic, or whose
-    /// results are ignored, is not kept at a low share for ever.
+    /// results are ignored, is not kept at a low share for ever. Where no rate
+    /// judges failures, few say enough: see [`Ramp`](crate::Ramp).
     fn end_step(&mut self, at: i64) {
         let (Some(run), Some(plan)) = (self.ramp.as_deref_mut(), self.config.ramp.as_deref())
         else {
@@ -865,7 +862,9 @@ impl Machine {
         };
         let results = run.results;
         let next = run.next_step(plan, at);
-        if results.calls >= self.config.probes && self.rates_reached(results) {
+        let judged = results.calls >= self.config.probes;
+        let failed = self.config.fail == OFF && reached(results.failures, results.calls, HALF);
+        if failed || judged && self.rates_reached(results) {
             self.counts = results;
             self.floor = self.config.probes;
             self.enter_open(at, Cause::RampFailed);

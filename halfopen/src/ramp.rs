@@ -8,9 +8,10 @@
 //! chance: every arriving call adds the share to a credit, and a call is
 //! admitted when the credit reaches one. Invariant: at a share `p`, any `n`
 //! calls in a row have at most `n*p + 1` admitted ones, so there is no burst
-//! inside a step, nor at the change to the next (the credit is kept); a call that
-//! was given back lets one more through. Cost: an
-//! addition per call, and a division on the curve. Source of the curve: Envoy,
+//! inside a step, nor at the change to the next (the credit is kept). The share
+//! is one of the calls that ask, whatever becomes of them: a call that is
+//! ignored or cancelled has had its turn, as it may well have reached the
+//! callee. Cost: an addition per call, and a division on the curve. Source of the curve: Envoy,
 //! `slow_start.rst`, with aggression 1 and a minimum weight of 10 %; Envoy's
 //! floor of one second on the elapsed time is left out, because the minimum
 //! does its work. Pinned by the tests below and by `tests/model.rs`.
@@ -27,13 +28,18 @@ const ONE: u32 = 1_000_000;
 
 /// How calls are admitted between half-open and closed.
 ///
+/// The share is of the calls that ask. What becomes of them does not matter:
+/// ignored or cancelled ones make no room for others.
+///
 /// Each step is judged at its end, by the failure and slow-call rates of the
 /// results that came in during it: if they are reached, the breaker opens
 /// again. With fewer results than `probes` there is no verdict, and the ramp
-/// goes on with the next step. All the while the rules of the closed state
-/// hold too, over a window that began with the ramp, so that a bad step does
-/// not have to end. The place in the backoff is kept until the last step is
-/// over.
+/// goes on with the next step. With `fail=off`, where no rate says how many
+/// failures are too many, half of a step's results are, however few they are:
+/// there as elsewhere, a callee that fails does not get through a ramp. All the
+/// while the rules of the closed state hold too, over a window that began with
+/// the ramp, so that a bad step does not have to end. The place in the backoff
+/// is kept until the last step is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ramp {
     /// No ramp: passing probes close the breaker.
@@ -142,12 +148,6 @@ impl Run {
         }
         admitted
     }
-
-    /// Gives back the credit of a call that was admitted and then not made.
-    /// At most one call's worth is kept, or many given back would be a burst.
-    pub(crate) fn give_back(&mut self) {
-        self.credit = ONE;
-    }
 }
 
 #[cfg(test)]
@@ -221,16 +221,5 @@ mod tests {
         assert_eq!(run.next_step(&plan, 10), Some(5 * S as i64 + 10));
         assert_eq!(run.next_step(&plan, 20), Some(5 * S as i64 + 20));
         assert_eq!(run.next_step(&plan, 30), None);
-    }
-
-    #[test]
-    fn calls_given_back_are_worth_one_at_most() {
-        let plan = steps();
-        let mut run = Run::default();
-        for _ in 0..5 {
-            run.give_back();
-        }
-        assert!(run.admit(&plan, 0));
-        assert!(!run.admit(&plan, 0));
     }
 }

@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | `window` | `100` calls, or `10s/1s`: time and bucket; `10s` has buckets of a second | `100` |
 //! | `min` | results below which no rate is judged; capped to a count window | `100` |
-//! | `fail` | `50%`, or `off` | `50%` |
+//! | `fail` | `50%`, or `off`, with `judge=first-failure` | `50%` |
 //! | `slow` | `50%@2s`: share, and the duration above which a call is slow; or `off` | `100%@60s` |
 //! | `consecutive` | `5` failures in a row, or `off` | `off` |
 //! | `timeout` | `500ms`, or `off` | `off` |

@@ -35,7 +35,7 @@ fn rates_trip_at_their_threshold() {
         "0 =F*2, 0 =S*2",
         "0 closed>open failure_rate 4/2/0",
     );
-    check("window=4 min=4 fail=off", "0 =F*9", "");
+    check("window=4 min=4 fail=off judge=first-failure", "0 =F*9", "");
 }
 
 #[test]
@@ -263,12 +263,11 @@ fn a_ramp_admits_a_growing_share() {
         &[no(10, 9), no(12, 9), no(20, 5)].join(", "),
     );
     check_ramp("ramp=20ns", "29 =S*20", &no(29, 1));
-    // A call that was not made gives its share back.
-    check_ramp(
-        "ramp=50%@10ns",
-        "11 a*2, 11 a=x, 11 b*2, 11 b=I, 11 c",
-        &no(11, 1),
-    );
+    // The share is of the calls that ask: those that are ignored or were not
+    // made make no room for others.
+    for ended in ["x", "I"] {
+        check_ramp("ramp=10%@10ns", &format!("11 ={ended}*1000"), &no(11, 900));
+    }
 }
 
 #[test]
@@ -317,6 +316,46 @@ fn a_ramp_without_enough_results_goes_on() {
     let wanted = "0 closed>open manual 0/0/0, 10 open>half_open wait_over 0/0/0, \
                   10 half_open>ramping probes_passed 2/0/0, 11 no, 30 ramping>closed ramp_done 0/0/0";
     check("open=10ns probes=2 ramp=50%/100%@10ns", script, wanted);
+}
+
+#[test]
+fn a_failed_callee_passes_no_step_where_failures_have_no_rate() {
+    let off = "fail=off slow=100%@5ns judge=first-failure ramp=100%@10ns";
+    let failed = "20 ramping>open ramp_failed 1/1/0";
+    check_ramp(off, "11 =F, 20 .", failed);
+    check_ramp(
+        off,
+        "11 =S, 11 =F, 20 .",
+        "20 ramping>open ramp_failed 2/1/0",
+    );
+    check_ramp(
+        off,
+        "11 =S*2, 11 =F, 20 .",
+        "20 ramping>closed ramp_done 3/1/0",
+    );
+    // One of five is enough to say so.
+    check(
+        &format!("open=10ns probes=5 {off}"),
+        "0 !open, 10 =S*5, 11 =F, 20 .",
+        &format!(
+            "0 closed>open manual 0/0/0, 10 open>half_open wait_over 0/0/0, \
+             10 half_open>ramping probes_passed 5/0/0, {failed}"
+        ),
+    );
+    // The probes before it: a failed one, and one that does not report.
+    for (script, at, cause, figures) in [
+        ("10 =F", 10, "probes_failed", "1/1/0"),
+        ("10 a, 99 .", 20, "lease_expired", "1/1/0"),
+    ] {
+        check(
+            &format!("open=10ns probes=2 lease=10ns {off}"),
+            &format!("0 !open, {script}"),
+            &format!(
+                "0 closed>open manual 0/0/0, 10 open>half_open wait_over 0/0/0, \
+                 {at} half_open>open {cause} {figures}"
+            ),
+        );
+    }
 }
 
 #[test]

@@ -202,12 +202,6 @@ struct Record {
     step: usize,
 }
 
-/// What a call of a ramp did to the credit.
-enum Credit {
-    Arrived { at: i64, step: usize },
-    GivenBack,
-}
-
 #[derive(Clone, Copy, PartialEq)]
 enum Probe {
     Out { since: i64 },
@@ -225,7 +219,8 @@ struct Model {
     // Of the current state, all begun anew with it.
     records: Vec<Record>,
     probes: Vec<Probe>,
-    credits: Vec<Credit>,
+    /// Calls that asked while ramping: when, and in which step.
+    asked: Vec<(i64, usize)>,
     step: usize,
     step_began: i64,
     not_permitted: u64,
@@ -251,7 +246,7 @@ impl Model {
             changes: Vec::new(),
             records: Vec::new(),
             probes: Vec::new(),
-            credits: Vec::new(),
+            asked: Vec::new(),
             step: 0,
             step_began: 0,
             not_permitted: 0,
@@ -323,10 +318,7 @@ impl Model {
             }
             State::Ramping => {
                 let before = self.admitted();
-                self.credits.push(Credit::Arrived {
-                    at: self.now,
-                    step: self.step,
-                });
+                self.asked.push((self.now, self.step));
                 self.admitted() > before
             }
         };
@@ -346,16 +338,11 @@ impl Model {
     /// How many calls the ramp has admitted, by counting through them all.
     fn admitted(&self) -> usize {
         let (mut credit, mut admitted) = (0, 0);
-        for it in &self.credits {
-            match it {
-                Credit::GivenBack => credit = 1_000_000,
-                Credit::Arrived { at, step } => {
-                    credit += self.share(*step, *at);
-                    if credit >= 1_000_000 {
-                        credit -= 1_000_000;
-                        admitted += 1;
-                    }
-                }
+        for &(at, step) in &self.asked {
+            credit += self.share(step, at);
+            if credit >= 1_000_000 {
+                credit -= 1_000_000;
+                admitted += 1;
             }
         }
         admitted
@@ -415,9 +402,6 @@ impl Model {
     }
 
     fn give_back(&mut self, ticket: Ticket) {
-        if self.state == State::Ramping {
-            self.credits.push(Credit::GivenBack);
-        }
         if let Probe::Out { .. } = self.probes[ticket.nth] {
             self.probes[ticket.nth] = Probe::GivenBack;
         }
@@ -483,7 +467,9 @@ impl Model {
             Ramp::Steps { shares, .. } => shares.len(),
             _ => 1,
         };
-        if self.too_many(results, self.s.probes).is_some() {
+        let half_failed = results.calls > 0 && 2 * results.failures >= results.calls;
+        let failed = self.s.fail.is_none() && half_failed;
+        if failed || self.too_many(results, self.s.probes).is_some() {
             self.change_with(at, State::Open, Cause::RampFailed, results);
             self.opened_by = (results, self.s.probes);
         } else if self.step + 1 < steps {
@@ -575,7 +561,7 @@ impl Model {
         self.generation += 1;
         self.records.clear();
         self.probes.clear();
-        self.credits.clear();
+        self.asked.clear();
         self.step = 0;
         self.step_began = at;
         self.not_permitted = 0;
@@ -739,7 +725,7 @@ fn settings() -> impl Strategy<Value = Settings> {
             let (open, backoff, max_open, jitter, seed) = open;
             let (probes, by_rate, lease, auto, ramp) = half;
             let has_rate = fail.is_some() || slow.is_some();
-            let judge = if by_rate && has_rate {
+            let judge = if by_rate && fail.is_some() {
                 Judge::Rate
             } else {
                 Judge::FirstFailure

@@ -70,9 +70,10 @@ fn every_key_is_read() {
             },
         ),
         (
-            "fail=off",
+            "fail=off judge=first-failure",
             Settings {
                 fail: None,
+                judge: Judge::FirstFailure,
                 ..default()
             },
         ),
@@ -384,6 +385,13 @@ fn every_mistake_is_named() {
         ("probes=10001", OutOfRange, "probes", "10001"),
         ("judge=count", Malformed, "judge", "count"),
         ("fail=off slow=off consecutive=3", Conflict, "judge", "rate"),
+        ("fail=off slow=50%@2s", Conflict, "judge", "rate"),
+        (
+            "fail=off consecutive=3 judge=rate",
+            Conflict,
+            "judge",
+            "rate",
+        ),
         ("lease=0s", OutOfRange, "lease", "0s"),
         ("lease=no", Malformed, "lease", "no"),
         ("auto=true", Malformed, "auto", "true"),
