@@ -198,7 +198,7 @@ impl Pair {
                 assert!(!matches!(state, State::Open | State::ForcedOpen));
                 assert_eq!(permit.generation(), self.machine.generation());
                 assert_eq!(guard.generation(), permit.generation());
-                assert_eq!((guard.state(), guard.since()), (state, self.seen));
+                assert_eq!((guard.state(), guard.since()), (state, self.now));
                 if permit.generation() != self.round {
                     (self.round, self.admitted) = (permit.generation(), 0);
                 }
@@ -261,8 +261,7 @@ impl Pair {
 
     fn compare(&mut self) {
         let mut logged: Vec<Transition> = self.machine.drain_transitions().collect();
-        // Opened for no time at all, what is due now acts when the time is told again, which the
-        // shared breaker's snapshot does.
+        // Opened for no time at all, what is due now acts when the time is told again.
         if self.machine.next_deadline() == Some(self.seen) {
             self.machine.advance(self.seen);
             self.breaker.advance();

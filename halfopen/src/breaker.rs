@@ -4,8 +4,9 @@
 //! Owns who may touch the machine and when listeners hear of it. Invariants:
 //! the lock is held for single steps of the machine, never during a call, a
 //! listener or a reading of the clock; listeners hear a transition once, in
-//! order, one at a time, and what they are too slow for is counted; a permit
-//! is taken back exactly once. Cost: while closed, an admission takes no lock,
+//! order, one at a time, whatever becomes of other listeners, and what they are
+//! too slow for is counted; a permit is taken back exactly once; state goes by
+//! the largest time seen, durations by the clock as it was read. Cost: while closed, an admission takes no lock,
 //! nor does a good result over a count window (see [`gate`](crate::gate)), and
 //! any other result takes it once; a breaker at defaults is 512 bytes at most,
 //! all told. Pinned by `tests/breaker.rs`, `tests/identical.rs` (the
@@ -15,7 +16,8 @@
 use std::borrow::Borrow;
 use std::boxed::Box;
 use std::fmt;
-use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind, resume_unwind};
+use std::thread;
 use std::vec::Vec;
 
 use crate::clock::Clock;
@@ -139,8 +141,13 @@ impl Builder {
     /// thread is at it: a thread that makes a transition while another is
     /// telling leaves it to that one. Sixteen wait at most; if a listener is
     /// slower than that, the oldest are counted in
-    /// [`Snapshot::transitions_lost`]. If it panics, the call that made the
-    /// transition does, and the next transition is told again.
+    /// [`Snapshot::transitions_lost`].
+    ///
+    /// If it panics, the other listeners hear of everything all the same, and
+    /// then the call that made the transition panics. A thread that is
+    /// panicking itself, and makes a transition as it drops a guard, tells
+    /// nobody, as a second panic would end the process: whoever takes the
+    /// breaker's next step does.
     pub fn on_transition(
         mut self,
         listener: impl Fn(&Breaker, &Transition) + Send + Sync + 'static,
@@ -239,22 +246,42 @@ impl Breaker {
         Ok(guard.into_owned())
     }
 
-    /// The state at the last time seen. Changes nothing.
+    /// What the breaker was told.
+    pub fn config(&self) -> Config {
+        lock(&self.0.machine).config().clone()
+    }
+
+    /// The state at the last time seen. Changes nothing, and so does not know
+    /// that a wait, a lease or a step has ended since: call
+    /// [`advance`](Breaker::advance) first where that matters.
     pub fn state(&self) -> State {
         lock(&self.0.machine).state()
     }
 
-    /// The figures at the last time seen. O(1), for a time window O(buckets).
+    /// The figures now. Changes nothing: as for [`state`](Breaker::state), the
+    /// state in it is that of the last time seen. O(1), for a time window
+    /// O(buckets).
+    ///
+    /// For a dashboard, before each scrape:
+    ///
+    /// ```
+    /// # let breaker = halfopen::Breaker::new(halfopen::Config::default());
+    /// breaker.advance();
+    /// let seen = breaker.snapshot();
+    /// println!("{} {}/{}", seen.state, seen.failures, seen.calls);
+    /// ```
     pub fn snapshot(&self) -> Snapshot {
-        self.step(i64::MIN, |machine, now| {
-            let generation = machine.generation();
-            machine.advance(now);
-            let mut snapshot = machine.snapshot();
-            if snapshot.generation == generation {
-                snapshot.not_permitted += self.0.gate.rejections();
-            }
-            snapshot
-        })
+        self.snapshot_at(self.now())
+    }
+
+    /// As [`snapshot`](Breaker::snapshot), at a time passed in.
+    pub fn snapshot_at(&self, now: i64) -> Snapshot {
+        let gate = &self.0.gate;
+        let mut machine = lock(&self.0.machine);
+        gate.hand_over(&mut machine);
+        let mut snapshot = machine.snapshot_at(gate.latest(now));
+        snapshot.not_permitted += gate.rejections();
+        snapshot
     }
 
     /// While open, when the wait is over.
@@ -268,9 +295,23 @@ impl Breaker {
         lock(&self.0.machine).next_deadline()
     }
 
-    /// Lets the deadlines up to now act. The other methods do so too; a host
-    /// that wants to see a change when it is due calls this at
-    /// [`next_deadline`](Breaker::next_deadline).
+    /// Lets the deadlines up to now act: the end of a lease or of a ramp's
+    /// step, and with `auto` that of the wait.
+    ///
+    /// A call does so too, and nothing else: there is no thread that waits. A
+    /// host that wants to see a change when it is due has one that does:
+    ///
+    /// ```no_run
+    /// # let breaker = halfopen::Breaker::new("auto=yes".parse().unwrap());
+    /// use halfopen::{Clock, SystemClock};
+    /// use std::{thread, time::Duration};
+    ///
+    /// thread::spawn(move || loop {
+    ///     breaker.advance();
+    ///     let wait = breaker.next_deadline().map_or(i64::MAX, |at| at - SystemClock.now());
+    ///     thread::sleep(Duration::from_nanos(wait.clamp(1_000_000, 100_000_000) as u64));
+    /// });
+    /// ```
     pub fn advance(&self) {
         self.advance_at(self.now());
     }
@@ -443,33 +484,41 @@ impl Breaker {
         let now = self.0.gate.see(now);
         let mut machine = lock(&self.0.machine);
         self.0.gate.hand_over(&mut machine);
-        let generation = machine.generation();
         let result = step(&mut machine, now);
-        let changed = machine.generation() != generation;
+        let untold = machine.has_transitions();
         self.0.gate.follow(&mut machine);
         drop(machine);
-        if changed {
+        if untold {
             self.tell();
         }
         result
     }
 
-    /// Tells the listeners what they have not heard, unless somebody is at it.
+    /// Tells the listeners what they have not heard, unless somebody is at it
+    /// or this is a drop in a panic, in which another would end the process.
     #[cold]
     fn tell(&self) {
         let Some(extras) = self.0.extras.as_deref() else {
             return;
         };
+        if thread::panicking() {
+            return;
+        }
         let mut turn = Turn {
             machine: &self.0.machine,
             telling: &extras.telling,
             mine: false,
         };
+        let mut panicked = None;
         while let Some(transition) = turn.next() {
             trace::transition(&extras.name, &transition);
             for listener in &extras.listeners {
-                listener(self, &transition);
+                let told = catch_unwind(AssertUnwindSafe(|| listener(self, &transition)));
+                panicked = panicked.or(told.err());
             }
+        }
+        if let Some(panic) = panicked {
+            resume_unwind(panic);
         }
     }
 }
@@ -508,7 +557,7 @@ impl Turn<'_> {
 }
 
 impl Drop for Turn<'_> {
-    /// Ends the turn when a listener has panicked.
+    /// Ends the turn when a subscriber has panicked.
     fn drop(&mut self) {
         if self.mine {
             let _machine = lock(self.machine);
@@ -522,8 +571,13 @@ impl Drop for Turn<'_> {
 /// Say how the call went with [`success`](Guard::success),
 /// [`failure`](Guard::failure), [`ignore`](Guard::ignore) or
 /// [`settle`](Guard::settle); its duration is counted from the guard's own
-/// acquire. A guard that is dropped counts nothing and gives a probe's slot
-/// back: that is what a call does that is cancelled, or that panics.
+/// acquire, by the clock as it was read then and now.
+///
+/// **A guard that is dropped counts nothing** and gives a probe's slot back:
+/// that is what a call does that is cancelled, or that panics. So a callee that
+/// hangs is not seen if whoever waits for it gives up and drops the call: let
+/// the timeout that cuts a call off be *inside* what the guard spans, where it
+/// is a result. See [Timeouts go inside](crate#timeouts-go-inside).
 ///
 /// ```
 /// use halfopen::{Breaker, Config};
@@ -552,15 +606,15 @@ impl<B: Borrow<Breaker>> Guard<B> {
     #[inline(always)]
     fn acquire(breaker: B, now: i64) -> Result<Guard<B>, Rejected> {
         let gate = &breaker.borrow().0.gate;
-        let since = gate.see(now);
+        let seen = gate.see(now);
         let (permit, state) = match gate.admission() {
             Some((generation, state)) => (Permit::new(generation), state),
             None => {
-                if let Some(rejected) = gate.rejection(since) {
+                if let Some(rejected) = gate.rejection(seen) {
                     trace::rejected(breaker.borrow(), &rejected);
                     return Err(rejected);
                 }
-                breaker.borrow().acquire_elsewhere(since)?
+                breaker.borrow().acquire_elsewhere(seen)?
             }
         };
         trace::admitted(breaker.borrow(), state, permit.generation());
@@ -568,7 +622,7 @@ impl<B: Borrow<Breaker>> Guard<B> {
             breaker,
             permit: Some(permit),
             state,
-            since,
+            since: now,
         })
     }
 
@@ -582,7 +636,8 @@ impl<B: Borrow<Breaker>> Guard<B> {
         self.permit.as_ref().map_or(0, Permit::generation)
     }
 
-    /// When the call was admitted, on the breaker's clock.
+    /// When the call was admitted: what the breaker's clock showed, even if it
+    /// had shown more before.
     pub fn since(&self) -> i64 {
         self.since
     }

@@ -6,6 +6,7 @@
 //! an admission and a result; the call itself runs without the lock. Pinned by
 //! `tests/breaker.rs`.
 
+use std::boxed::Box;
 use std::error::Error;
 use std::fmt;
 use std::future::Future;
@@ -50,6 +51,33 @@ impl<E: fmt::Display> fmt::Display for CallError<E> {
     }
 }
 
+impl<E: Into<Box<dyn Error + Send + Sync>>> CallError<E> {
+    /// The rejection, or the call's own error, as a box of any error.
+    ///
+    /// For errors that are no [`Error`] themselves, such as boxed ones,
+    /// `anyhow`'s, or texts. A `CallError` of an `Error` is one, and needs this
+    /// only to be unwrapped.
+    ///
+    /// ```
+    /// use halfopen::{Breaker, CallError, Config};
+    ///
+    /// type Any = Box<dyn std::error::Error + Send + Sync>;
+    /// fn price(breaker: &Breaker) -> Result<u32, Any> {
+    ///     let read = || -> Result<u32, Any> { Ok("3".parse()?) };
+    ///     Ok(breaker.call(read).map_err(CallError::into_boxed)?)
+    /// }
+    /// assert_eq!(price(&Breaker::new(Config::default())).unwrap(), 3);
+    /// ```
+    pub fn into_boxed(self) -> Box<dyn Error + Send + Sync> {
+        match self {
+            CallError::Rejected(rejected) => rejected.into(),
+            CallError::Failed(err) => err.into(),
+        }
+    }
+}
+
+// An error of any `E` that can be shown would be one for boxes too, but would
+// lose the sources of all others.
 /// Stands for the call's own error: its source is that error's.
 impl<E: Error + 'static> Error for CallError<E> {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
@@ -115,9 +143,50 @@ impl Breaker {
         self.call(f).unwrap_or_else(fallback)
     }
 
+    /// As [`call_or_else`](Breaker::call_or_else); `classify` says which
+    /// results are failures, and which say nothing about the callee. The
+    /// fallback stands in for errors, whatever they count as; an `Ok` is the
+    /// answer, even if it counts as a failure.
+    ///
+    /// ```
+    /// use halfopen::{Breaker, CallError, Config, Outcome};
+    ///
+    /// # #[derive(PartialEq)] enum Error { NotFound, Down }
+    /// # fn find() -> Result<u32, Error> { Err(Error::NotFound) }
+    /// let breaker = Breaker::new(Config::default());
+    /// let classify = |result: &Result<u32, Error>| match result {
+    ///     Ok(_) => Outcome::Success,
+    ///     Err(Error::NotFound) => Outcome::Ignored,
+    ///     Err(Error::Down) => Outcome::Failure,
+    /// };
+    /// let price = breaker.call_or_else_with(find, classify, |_| 0);
+    /// assert_eq!((price, breaker.snapshot().failures), (0, 0));
+    /// ```
+    #[inline]
+    pub fn call_or_else_with<T, E>(
+        &self,
+        f: impl FnOnce() -> Result<T, E>,
+        classify: impl FnOnce(&Result<T, E>) -> Outcome,
+        fallback: impl FnOnce(CallError<E>) -> T,
+    ) -> T {
+        self.call_with(f, classify).unwrap_or_else(fallback)
+    }
+
     /// Makes an asynchronous call if it is admitted, which is asked when the
-    /// future is first polled. An `Err` is a failure. Dropping the future
-    /// counts nothing and gives the permit back.
+    /// future is first polled. An `Err` is a failure.
+    ///
+    /// **Dropping the future counts nothing** and gives the permit back, so
+    /// the timeout belongs inside, where it is an error, and not around this:
+    ///
+    /// ```
+    /// # use std::{future::Future, io, time::Duration};
+    /// # async fn timeout<F: Future>(_: Duration, call: F) -> Result<F::Output, io::Error> { Ok(call.await) }
+    /// # async fn fetch() -> Result<u32, io::Error> { Ok(3) }
+    /// # async fn example(breaker: halfopen::Breaker) -> Result<(), Box<dyn std::error::Error>> {
+    /// // `timeout` is your runtime's.
+    /// let price = breaker.call_async(async || timeout(Duration::from_secs(1), fetch()).await?).await?;
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     ///

@@ -1,8 +1,10 @@
 //! Where a shared breaker has its time from.
 //!
 //! Owns the clocks, and no time: the machines have none of their own.
-//! Invariant: a clock that goes back does no harm, as the breaker clamps it to
-//! the largest time it has seen. Cost: one read when a call begins and one
+//! Invariant: a clock that goes back undoes nothing: the breaker's state goes
+//! by the largest time it has seen, and stands still until the clock is there
+//! again. Durations are differences of what the clock showed, so that only a
+//! call during which it goes back seems to take no time. Cost: one read when a call begins and one
 //! when it ends, which for the system's clock is most of what a breaker costs;
 //! the `_at` methods of [`Breaker`](crate::Breaker) do without. Pinned by the
 //! tests below.

@@ -99,6 +99,12 @@ impl Gate {
         }
     }
 
+    /// The same without taking note of `now`.
+    #[inline]
+    pub(crate) fn latest(&self, now: i64) -> i64 {
+        now.max(self.seen.load(Ordering::Relaxed))
+    }
+
     /// The generation and the state that admit everything, if one does.
     #[inline]
     pub(crate) fn admission(&self) -> Option<(u64, State)> {

@@ -254,8 +254,13 @@ pub struct Transition {
     pub figures: Figures,
 }
 
-/// What a breaker has seen. The figures are those of the current state's
-/// window at the last time passed in; while open, those that opened it.
+/// What a breaker has seen, all of one moment. The figures are those of the
+/// current state's window; while open, those that opened it.
+///
+/// The state is that of the last time the breaker was told, as looking at it
+/// changes nothing: a wait, a lease or a step that has ended since is still
+/// there. [`Machine::advance`] and [`Breaker::advance`](crate::Breaker::advance)
+/// let those happen first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -289,6 +294,12 @@ pub struct Snapshot {
     /// Transitions overwritten before anybody drained them. Since
     /// construction.
     pub transitions_lost: u64,
+    /// While open, when the wait is over, on the breaker's clock.
+    pub retry_at: Option<i64>,
+    /// When the breaker will next change by itself; see
+    /// [`Machine::next_deadline`]. In the past if it was not told the time
+    /// since.
+    pub next_deadline: Option<i64>,
 }
 
 /// A circuit breaker without clock, thread or lock.
@@ -483,8 +494,15 @@ impl Machine {
     /// The figures at the last time passed in. Changes nothing; O(1), for a
     /// time window O(buckets).
     pub fn snapshot(&self) -> Snapshot {
+        self.snapshot_at(self.now)
+    }
+
+    /// The figures at `now`: what has left the window by then is not in them.
+    /// Changes nothing, so that the state is still that of the last time
+    /// passed in. O(1), for a time window O(buckets).
+    pub fn snapshot_at(&self, now: i64) -> Snapshot {
         let counts = if self.counts_in_window() {
-            self.window.totals_at(self.now, self.counts)
+            self.window.totals_at(now.max(self.now), self.counts)
         } else {
             self.counts
         };
@@ -505,6 +523,8 @@ impl Machine {
             ignored: self.ignored,
             openings: self.openings,
             transitions_lost: self.log.lost.into(),
+            retry_at: self.retry_at(),
+            next_deadline: self.next_deadline(),
         }
     }
 

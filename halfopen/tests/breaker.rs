@@ -133,6 +133,89 @@ fn a_guard_measures_from_its_own_acquire() {
 }
 
 #[test]
+fn a_clock_that_went_back_still_measures() {
+    let (breaker, clock) = breaker("window=10 min=10 slow=100%@2s timeout=4s");
+    clock.set(100 * S);
+    breaker.acquire().unwrap().success();
+    // Back by most of it: calls of 1, 3 and 5 seconds, and one that it goes
+    // back in.
+    for (begin, end) in [(10, 11), (20, 23), (30, 35), (50, 40)] {
+        clock.set(begin * S);
+        let guard = breaker.acquire().unwrap();
+        assert_eq!(guard.since(), begin * S);
+        clock.set(end * S);
+        guard.success();
+    }
+    let seen = breaker.snapshot();
+    assert_eq!((seen.calls, seen.slow, seen.failures), (5, 2, 1));
+    // The state goes by the largest time all the same.
+    breaker.open().unwrap();
+    assert_eq!(breaker.retry_at(), Some(160 * S));
+}
+
+#[test]
+fn looking_changes_nothing_and_sees_the_figures_of_now() {
+    let (breaker, clock, heard) = listened("window=10s/1s min=2 open=5s probes=1 auto=yes");
+    for _ in 0..3 {
+        let _ = breaker.call(|| Ok::<_, ()>(()));
+    }
+    assert_eq!(breaker.snapshot().calls, 3);
+    clock.set(60 * S);
+    assert_eq!(breaker.snapshot().calls, 0);
+    assert_eq!(breaker.snapshot_at(9 * S).calls, 3);
+
+    breaker.open().unwrap();
+    let seen = breaker.snapshot();
+    assert_eq!(seen.retry_at, Some(65 * S));
+    assert_eq!(seen.next_deadline, Some(65 * S));
+    clock.set(70 * S);
+    assert_eq!(breaker.snapshot(), seen);
+    assert_eq!(breaker.state(), State::Open);
+    assert_eq!(heard.lock().unwrap().len(), 1);
+    breaker.advance();
+    assert_eq!(breaker.snapshot().state, State::HalfOpen);
+    assert_eq!(breaker.snapshot().retry_at, None);
+    assert_eq!(heard.lock().unwrap()[1].at, 65 * S);
+}
+
+#[test]
+fn errors_of_any_kind_can_be_boxed() {
+    type Any = Box<dyn Error + Send + Sync>;
+    fn call<E: Into<Any>>(breaker: &Breaker, err: E) -> Result<(), Any> {
+        breaker.call(|| Err(err)).map_err(CallError::into_boxed)?;
+        Ok(())
+    }
+    fn of_an_error(breaker: &Breaker) -> Result<u8, Any> {
+        Ok(breaker.call(|| "x".parse::<u8>())?)
+    }
+    let (breaker, _) = breaker("window=10 min=10");
+    let boxed: Any = "down".into();
+    assert_eq!(call(&breaker, boxed).unwrap_err().to_string(), "down");
+    assert_eq!(call(&breaker, "down").unwrap_err().to_string(), "down");
+    assert!(of_an_error(&breaker).is_err());
+    breaker.force_open();
+    let err = call(&breaker, "down").unwrap_err();
+    assert!(err.is::<halfopen::Rejected>());
+}
+
+#[test]
+fn a_fallback_may_have_a_classifier() {
+    let (breaker, _) = breaker("window=10 min=10");
+    assert_eq!(breaker.config(), "window=10 min=10".parse().unwrap());
+    let classify = |result: &Result<u16, &str>| match result {
+        Ok(503) => Outcome::Failure,
+        Err("mine") => Outcome::Ignored,
+        _ => Outcome::Success,
+    };
+    for (result, wanted) in [(Ok(200), 200), (Ok(503), 503), (Err("mine"), 0)] {
+        let got = breaker.call_or_else_with(|| result, classify, |_| 0);
+        assert_eq!(got, wanted);
+    }
+    let seen = breaker.snapshot();
+    assert_eq!((seen.calls, seen.failures, seen.ignored), (2, 1, 1));
+}
+
+#[test]
 fn a_dropped_guard_counts_nothing_and_gives_the_slot_back() {
     let (breaker, clock) = breaker(TWO);
     drop(breaker.acquire().unwrap());
@@ -311,6 +394,64 @@ fn a_listener_that_panics_does_not_silence_the_next_transition() {
     assert_eq!(breaker.state(), State::Open);
     breaker.reset();
     assert_eq!(heard.load(Ordering::Relaxed), 2);
+}
+
+#[test]
+fn every_listener_hears_everything_though_others_panic() {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let logs = [Arc::clone(&heard), Arc::clone(&heard)];
+    let [first, last] =
+        logs.map(|log| move |_: &Breaker, it: &Transition| log.lock().unwrap().push(it.to));
+    let breaker = Builder::new(TWO.parse().unwrap())
+        .on_transition(first)
+        // The second transition happens while the first is told.
+        .on_transition(|breaker, it| {
+            if it.to == State::Open {
+                breaker.force_open();
+            }
+            panic!("{} as meant", it.to);
+        })
+        .on_transition(last)
+        .build();
+    let caught = catch_unwind(AssertUnwindSafe(|| breaker.open())).unwrap_err();
+    assert_eq!(*caught.downcast::<String>().unwrap(), "open as meant");
+    let twice = [
+        State::Open,
+        State::Open,
+        State::ForcedOpen,
+        State::ForcedOpen,
+    ];
+    assert_eq!(*heard.lock().unwrap(), twice);
+}
+
+#[test]
+fn a_drop_in_a_panic_leaves_the_telling_to_the_next_step() {
+    let clock = ManualClock::new(0);
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&heard);
+    let breaker = Builder::with_clock(TWO.parse().unwrap(), clock.clone())
+        .on_transition(move |_, it| {
+            log.lock().unwrap().push(it.cause);
+            assert_ne!(it.cause, Cause::LeaseExpired, "as meant");
+        })
+        .build();
+    trip(&breaker);
+    clock.set(5 * S);
+    let probe = breaker.acquire().unwrap();
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        let _probe = probe;
+        // Dropped, it finds its lease run out.
+        clock.set(40 * S);
+        panic!("in the call");
+    }));
+    assert_eq!(
+        *panicked.unwrap_err().downcast::<&str>().unwrap(),
+        "in the call"
+    );
+    let before = [Cause::FailureRate, Cause::WaitOver];
+    assert_eq!(*heard.lock().unwrap(), before);
+    assert!(catch_unwind(AssertUnwindSafe(|| breaker.advance())).is_err());
+    assert_eq!(heard.lock().unwrap()[2..], [Cause::LeaseExpired]);
 }
 
 #[test]

@@ -45,8 +45,11 @@ fn compare(log: &Log, mut draw: Draw) -> String {
         let answer = left.step(event, draw.one_in(2));
         assert_eq!(answer, right.step(event), "{event}");
         assert_eq!(left.told(), right.told, "{event}");
-        // A look lets happen what is due by now, such as the end of a wait of
-        // 0 ns: the breaker's does by itself, the machine is told to.
+        // What is due by now, such as the end of a wait of 0 ns, happens when
+        // the time is told again, and not by looking.
+        assert_eq!(left.breaker.snapshot(), right.machine.snapshot());
+        assert_eq!(left.told(), right.told);
+        left.look();
         right.look();
 
         let (breaker, machine) = (&left.breaker, &right.machine);

@@ -207,7 +207,7 @@ pub struct OnMachine {
     pub told: Told,
     /// Permits that are out, and since when.
     calls: Vec<Option<(Permit, i64)>>,
-    /// The largest time seen: when a call begins if the clock went back.
+    /// The largest time seen.
     seen: i64,
 }
 
@@ -251,7 +251,7 @@ impl OnMachine {
                 let (permit, said) = match machine.acquire(at) {
                     Ok(it) => {
                         let said = Answer::Admitted(machine.state(), it.generation());
-                        (Some((it, at.max(self.seen))), said)
+                        (Some((it, at)), said)
                     }
                     Err(rejected) => (None, Answer::Rejected(rejected)),
                 };

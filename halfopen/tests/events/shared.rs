@@ -30,7 +30,7 @@ pub fn replay(log: &Log, seed: u64) -> String {
     for &event in &log.events {
         breaker.step(event, draw.one_in(2));
     }
-    // The look at it comes first: it lets happen what is due.
+    breaker.look();
     let snapshot = breaker.breaker.snapshot();
     breaker.told().end(&snapshot)
 }
@@ -53,6 +53,11 @@ impl OnBreaker {
             told,
             calls: Vec::new(),
         }
+    }
+
+    /// Lets happen what is due by the largest time seen.
+    pub fn look(&self) {
+        self.breaker.advance_at(i64::MIN);
     }
 
     /// What its listener has heard.
