@@ -115,6 +115,8 @@ struct Machine {
     tools: Option<Toolbox>,
     traces: Option<PathBuf>,
     chdb: Option<PathBuf>,
+    /// Whether the known weaknesses of dependencies can be looked up.
+    advisories: bool,
 }
 
 /// The checks by name, a line each.
@@ -149,6 +151,11 @@ pub fn test(args: &[&str]) -> Result<()> {
             {
                 report.remarks.push(
                     "Tests over real files were not run: HERDSCOPE_TRACES names no folder of them.",
+                );
+            }
+            if !machine.advisories && checks.iter().any(|check| check.name == "deny") {
+                report.remarks.push(
+                    "Known weaknesses of dependencies were not looked up: their database could not be fetched.",
                 );
             }
             if machine.chdb.is_none() && checks.iter().any(|check| check.name == "clickhouse") {
@@ -226,10 +233,12 @@ fn set_up(checks: &[&Check]) -> Result<Machine> {
     } else {
         None
     };
+    let advisories = needs(&["deny"]) && deny::fetch_advisories()?;
     Ok(Machine {
         tools,
         traces,
         chdb,
+        advisories,
     })
 }
 
@@ -281,8 +290,8 @@ fn fmt(_: &Machine) -> Result<()> {
     fuzz::formatted()
 }
 
-fn deny(_: &Machine) -> Result<()> {
-    deny::check()
+fn deny(machine: &Machine) -> Result<()> {
+    deny::check(machine.advisories)
 }
 
 fn clippy(_: &Machine) -> Result<()> {
