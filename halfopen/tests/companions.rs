@@ -246,7 +246,7 @@ fn attempts_are_counted_with_the_first() {
 }
 
 #[test]
-fn a_clock_that_goes_back_makes_no_earlier_retry() {
+fn a_clock_that_goes_back_makes_no_longer_wait() {
     let mut retry = retry(RetrySettings {
         jitter: Jitter::None,
         ..RetrySettings::default()
@@ -256,10 +256,7 @@ fn a_clock_that_goes_back_makes_no_earlier_retry() {
         retry.again(S, &mut call, Failure::Timeout),
         Ok(S + 100 * MS)
     );
-    assert_eq!(
-        retry.again(0, &mut call, Failure::Timeout),
-        Ok(S + 200 * MS)
-    );
+    assert_eq!(retry.again(0, &mut call, Failure::Timeout), Ok(200 * MS));
 }
 
 // Retry budgets.
@@ -437,6 +434,27 @@ fn finagle_forgets_after_its_time_to_live() {
     // The clock goes back: nothing comes back with it.
     assert!(!budget.allows(0, Failure::Timeout));
     assert_eq!(drain(&mut budget, i64::MAX, Failure::Timeout).len(), 100);
+}
+
+#[test]
+fn finagle_takes_back_where_it_was_put() {
+    // The reserve is 100 retries. A request that was not made, told late, or
+    // when it has left by itself: the window is as if it had not been.
+    for told in [0, 5 * S, 10 * S, 15 * S] {
+        let mut it = budget(BudgetSettings::FINAGLE);
+        let attempt = it.begin(0);
+        it.cancel(told, attempt);
+        let now = told.max(10 * S);
+        assert_eq!(drain(&mut it, now, Failure::Timeout).len(), 100, "{told}");
+    }
+    // So with a retry that was not made.
+    for told in [0, 5 * S, 10 * S, 15 * S] {
+        let mut it = budget(BudgetSettings::FINAGLE);
+        let attempt = it.retry(0, Failure::Timeout).unwrap();
+        it.cancel(told, attempt);
+        let now = told.max(10 * S);
+        assert_eq!(drain(&mut it, now, Failure::Timeout).len(), 100, "{told}");
+    }
 }
 
 #[test]
@@ -871,11 +889,16 @@ fn the_most_that_is_rejected_and_calls_not_made() {
         let rejected = it.rejected();
         assert!((least..=most).contains(&rejected), "{draw:?} {rejected}");
     }
-    // A call that is not made is no request.
-    let mut it = throttle(ThrottleSettings::default());
-    let permit = it.acquire(0).unwrap();
-    it.settle(0, permit, Outcome::Ignored);
-    assert_eq!(it.counts(0), (0, 0));
+    // A call that is not made is no request, whenever that is told.
+    for told in [0, 60 * S, 119 * S, 120 * S, 500 * S] {
+        let mut it = throttle(ThrottleSettings::default());
+        let permit = it.acquire(0).unwrap();
+        it.settle(told, permit, Outcome::Ignored);
+        assert_eq!(it.counts(told), (0, 0));
+        let now = told.max(120 * S);
+        let _ = it.acquire(now);
+        assert_eq!(it.counts(now), (1, 0), "{told}");
+    }
 }
 
 #[test]
@@ -1242,7 +1265,8 @@ fn the_largest_rate_at_the_ends_of_time() {
     assert!(it.acquire(i64::MIN).is_err());
     assert_eq!(it.available(i64::MAX), 1_000_000_000);
     assert!(it.acquire_many(i64::MAX, 1_000_000_000).is_ok());
-    assert_eq!(it.acquire(i64::MAX).unwrap_err().retry_at, Some(i64::MAX));
+    // The next would be admitted after the end of time.
+    assert_eq!(it.acquire(i64::MAX).unwrap_err().retry_at, None);
     assert_eq!(
         it.acquire_many(i64::MAX, u32::MAX).unwrap_err().retry_at,
         None
@@ -1306,6 +1330,74 @@ fn an_attempt_over_its_timeout_is_a_failure_for_the_breaker() {
         };
         assert_eq!(next, wanted);
     }
+}
+
+#[test]
+fn a_stack_measures_by_the_clock_that_went_back() {
+    let mut it = stack(StackSettings {
+        timeout: TimeoutSettings {
+            connect: Some(100 * MS_U),
+            read: None,
+        },
+        breaker: "window=10 min=10 slow=100%@50ms".parse().unwrap(),
+        retry: Some(RetrySettings {
+            jitter: Jitter::None,
+            ..RetrySettings::default()
+        }),
+        ..StackSettings::default()
+    });
+    it.advance(3_600 * S);
+    let mut call = Call::new(Request::Idempotent, Deadline::after(0, S_U));
+    let permit = it.acquire(0, &call).unwrap();
+    assert_eq!(permit.timer().limit(), Some(100 * MS));
+    let next = it.settle(60 * MS, permit, &mut call, Ended::Success);
+    assert_eq!((next, it.breaker().snapshot().slow), (Retried::Done, 1));
+    // Cut, and 100 ms until the retry.
+    let permit = it.acquire(200 * MS, &call).unwrap();
+    let next = it.settle(300 * MS, permit, &mut call, Ended::Success);
+    assert_eq!(next, Retried::At(400 * MS));
+    assert_eq!(it.breaker().snapshot().failures, 1);
+}
+
+#[test]
+#[cfg(feature = "std")]
+fn a_shared_stack_gives_back_what_is_dropped() {
+    let clock = halfopen::ManualClock::new(0);
+    let shared = SharedStack::new(
+        stack(StackSettings {
+            breaker: "window=2 min=2 open=5s probes=1 lease=off".parse().unwrap(),
+            max_concurrent: Some(1),
+            ..StackSettings::default()
+        }),
+        clock.clone(),
+    );
+    let other = shared.clone();
+    let mut it = call();
+    shared
+        .with(|stack, now| stack.breaker_mut().open(now))
+        .unwrap();
+    clock.set(5 * S);
+    // The only probe and the only place, dropped: in a panic, too.
+    for _ in 0..3 {
+        let guard = shared.acquire(&it).unwrap();
+        assert_eq!(guard.timer().limit(), Some(5 * S + 500 * MS));
+        assert!(other.acquire(&it).is_err());
+        drop(guard);
+    }
+    let guard = shared.acquire(&it).unwrap();
+    std::thread::spawn(|| {
+        let _guard = guard;
+        panic!("in the call");
+    })
+    .join()
+    .unwrap_err();
+    let mut guard = other.acquire(&it).unwrap();
+    guard.connected().unwrap();
+    assert_eq!(guard.settle(&mut it, Ended::Success), Retried::Done);
+    shared.with(|stack, _| {
+        assert_eq!(stack.breaker().state(), State::Closed);
+        assert_eq!(stack.bulkhead().unwrap().active(), 0);
+    });
 }
 
 #[test]
@@ -1451,8 +1543,9 @@ fn a_call_that_nobody_waits_for_is_not_made() {
     });
     let mut late = Call::new(Request::Idempotent, Deadline::at(1_000));
     assert_eq!(it.acquire(951, &late).unwrap_err(), StackRejected::Deadline);
-    // Time does not go back.
-    assert_eq!(it.acquire(0, &late).unwrap_err(), StackRejected::Deadline);
+    // The clock went back: there is time again.
+    let permit = it.acquire(950, &late).unwrap();
+    it.cancel(950, permit);
     let mut it = stack(StackSettings {
         retry: Some(RetrySettings::default()),
         ..StackSettings::default()

@@ -126,6 +126,8 @@ pub struct Attempt {
     retry: bool,
     /// What it took.
     cost: u32,
+    /// When it was taken.
+    at: i64,
 }
 
 impl Attempt {
@@ -263,6 +265,7 @@ impl RetryBudget {
         Attempt {
             retry: false,
             cost: 0,
+            at: now,
         }
     }
 
@@ -289,7 +292,11 @@ impl RetryBudget {
                 *retries = retries.saturating_add(1);
             }
         }
-        Ok(Attempt { retry: true, cost })
+        Ok(Attempt {
+            retry: true,
+            cost,
+            at: now,
+        })
     }
 
     /// Whether a retry after `failure` would be allowed now. Takes nothing.
@@ -356,12 +363,12 @@ impl RetryBudget {
             Policy::Finagle {
                 balance, deposit, ..
             } => {
-                let back = if attempt.retry {
-                    i64::from(attempt.cost)
+                let put = if attempt.retry {
+                    -i64::from(attempt.cost)
                 } else {
-                    -i64::from(*deposit)
+                    i64::from(*deposit)
                 };
-                balance.add(now, 0, back);
+                balance.take_back(now, attempt.at, 0, put);
             }
             Policy::Envoy { .. } => self.settle(now, attempt, Outcome::Ignored),
         }

@@ -7,7 +7,8 @@
 //! after construction, no clock, thread or random source (a seed where chance
 //! is wanted), integers where rates are compared, settings that are checked
 //! once and refused by name. None of them panics. None locks: the host that
-//! shares one between threads puts its own lock around it.
+//! shares one between threads puts its own lock around it. Only the
+//! [`SharedStack`] has one, and a clock.
 //!
 //! | to | use | source |
 //! |---|---|---|
@@ -20,7 +21,7 @@
 //! | send a struggling callee less | [`Throttle`] | Google SRE, client-side throttling |
 //! | leave out one bad host of many | [`OutlierDetector`] | Envoy |
 //! | hold a rate | [`RateLimiter`] | GCRA |
-//! | several of these around a breaker | [`Stack`] | timeout, breaker, ramp |
+//! | several of these around a breaker | [`Stack`], [`SharedStack`] | timeout, breaker, ramp |
 //!
 //! Which to take first: a timeout on every call, then a breaker with a ramp;
 //! retries only with a budget; a bulkhead where a callee is not essential. A
@@ -39,6 +40,8 @@ pub mod limits;
 pub mod outlier;
 pub mod rate;
 pub mod retry;
+#[cfg(feature = "std")]
+pub mod shared;
 pub mod shed;
 pub mod stack;
 pub mod throttle;
@@ -55,6 +58,8 @@ pub use outlier::{
 };
 pub use rate::{RateLimited, RateLimiter, RateSettings};
 pub use retry::{Attempts, Failure, GiveUp, Request, Retry, RetrySettings};
+#[cfg(feature = "std")]
+pub use shared::{SharedStack, StackGuard};
 pub use shed::{MAX_QUEUE, Next, Offered, Priority, QueueFull, QueueId, Shedder, ShedderSettings};
 pub use stack::{Call, Ended, Retried, Stack, StackPermit, StackRejected, StackSettings};
 pub use throttle::{Draw, Throttle, ThrottlePermit, ThrottleSettings, Throttled};

@@ -31,7 +31,8 @@ pub struct RateSettings {
 #[non_exhaustive]
 pub struct RateLimited {
     /// The first time at which it would be admitted, if no other is before;
-    /// `None` when it asks for more than the burst and never will be.
+    /// `None` when it never will be: it asks for more than the burst, or time
+    /// ends before.
     pub retry_at: Option<i64>,
 }
 
@@ -111,7 +112,7 @@ impl RateLimiter {
         self.limited = self.limited.saturating_add(1);
         let at = (after - full + i128::from(calls) - 1).div_euclid(i128::from(calls));
         Err(RateLimited {
-            retry_at: (n <= burst).then(|| i64::try_from(at).unwrap_or(i64::MAX)),
+            retry_at: (n <= burst).then(|| i64::try_from(at).ok()).flatten(),
         })
     }
 

@@ -15,7 +15,7 @@
 
 use core::fmt;
 
-use super::{Deadline, Latest, check};
+use super::{Deadline, check};
 use crate::backoff::{Backoff, Jitter, fnv1a};
 use crate::config::ConfigError;
 
@@ -89,7 +89,12 @@ pub enum Failure {
         /// same second do not all come back in it.
         retry_after: Option<u64>,
     },
-    /// It will not pass: a 400, a refused login.
+    /// It will not pass: a certificate that has expired, a version that the
+    /// callee no longer speaks. It is a failure of the callee all the same, and
+    /// a breaker counts it. A caller's own mistake (a 400, a login that is
+    /// refused) says nothing about the callee: in a [`Stack`](super::Stack)
+    /// that is [`Ended::Ignored`](super::Ended::Ignored), or callers with bad
+    /// requests open the breaker for all others.
     Permanent,
 }
 
@@ -172,7 +177,6 @@ impl Attempts {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Retry {
-    now: Latest,
     attempts: u32,
     backoff: Backoff,
     /// Retries ever: where the jitter's sequence stands.
@@ -195,7 +199,6 @@ impl Retry {
             return Err(check::conflict("cap", got, "at least the value of base"));
         }
         Ok(Retry {
-            now: Latest::NONE,
             attempts: s.attempts,
             backoff: Backoff {
                 first: s.base,
@@ -216,7 +219,8 @@ impl Retry {
         self
     }
 
-    /// An attempt has failed: when to make the next.
+    /// An attempt has failed: when to make the next, counted from `now` as it
+    /// is given, even if it went back.
     ///
     /// # Errors
     ///
@@ -227,7 +231,6 @@ impl Retry {
         call: &mut Attempts,
         failure: Failure,
     ) -> Result<i64, GiveUp> {
-        let now = self.now.see(now);
         let nth = call.failed;
         call.failed = call.failed.saturating_add(1);
         if failure == Failure::Permanent {

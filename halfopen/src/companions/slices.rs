@@ -35,8 +35,24 @@ impl<const N: usize> Slices<N> {
     #[inline]
     pub(super) fn add(&mut self, now: i64, nth: usize, by: i64) {
         self.turn(now);
+        self.put(self.head, nth, by);
+    }
+
+    /// Takes what was added at `then` back out, at `now`: from the slice it
+    /// was put in, and not if that has left the window.
+    pub(super) fn take_back(&mut self, now: i64, then: i64, nth: usize, by: i64) {
+        self.turn(now);
+        let len = self.cells.len();
+        let slices = self.number.saturating_sub(then.div_euclid(self.width)) as u64;
+        if slices < len as u64 {
+            self.put((self.head + len - slices as usize) % len, nth, -by);
+        }
+    }
+
+    #[inline]
+    fn put(&mut self, slice: usize, nth: usize, by: i64) {
         // What no longer fits is not counted, here as there.
-        let (total, cell) = (&mut self.totals[nth], &mut self.cells[self.head][nth]);
+        let (total, cell) = (&mut self.totals[nth], &mut self.cells[slice][nth]);
         if let (Some(sum), Some(part)) = (total.checked_add(by), cell.checked_add(by)) {
             (*total, *cell) = (sum, part);
         }
@@ -84,6 +100,25 @@ mod tests {
             slices.add(at, 1, 7);
             assert_eq!(slices.totals(gone - 1), [0, 7], "at {at}");
             assert_eq!(slices.totals(gone), [0, 0], "at {at}");
+        }
+    }
+
+    #[test]
+    fn what_is_taken_back_leaves_the_slice_it_was_put_in() {
+        for (then, now) in [(0, 0), (0, 9), (0, 10), (-1, 39), (7, 49)] {
+            let mut slices = Slices::<1>::new(5, 10);
+            slices.add(then, 0, 7);
+            slices.take_back(now, then, 0, 7);
+            // Nothing now, and nothing less than that once it would have left.
+            for later in [now, 50, 60, 90] {
+                assert_eq!(slices.totals(later), [0], "{then} {now} {later}");
+            }
+        }
+        let mut slices = Slices::<1>::new(5, 10);
+        slices.add(0, 0, 7);
+        for now in [50, i64::MAX] {
+            slices.take_back(now, 0, 0, 7);
+            assert_eq!(slices.totals(now), [0]);
         }
     }
 

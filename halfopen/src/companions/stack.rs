@@ -17,16 +17,18 @@
 //! Owns that order and the giving back: a call that is rejected at one layer
 //! has taken nothing at any other. Invariants: what [`Stack::acquire`] took is
 //! in the [`StackPermit`] and nowhere else, so [`Stack::settle`] and
-//! [`Stack::cancel`] give back all of it; without the optional layers a stack
-//! is its breaker. Cost: the sum of its layers', O(1). Pinned by
+//! [`Stack::cancel`] give back all of it (but for a ramp's share, which is of
+//! the calls that ask); without the optional layers a stack is its breaker;
+//! layers that keep time go by the largest they have seen, and how long a call
+//! takes, has left or waits is counted from the time as it is given. Cost: the sum of its layers', O(1). Pinned by
 //! `tests/companions.rs`, and against its parts by `tests/companions_models.rs`.
 
 use core::fmt;
 
 use super::{
     Attempt, Attempts, BudgetSettings, Bulkhead, BulkheadSettings, Deadline, Failure, GiveUp,
-    Latest, Place, Request, Retry, RetryBudget, RetrySettings, TimedOut, Timeout, TimeoutSettings,
-    Timer, check,
+    Place, Request, Retry, RetryBudget, RetrySettings, TimedOut, Timeout, TimeoutSettings, Timer,
+    check,
 };
 use crate::config::{Config, ConfigError};
 use crate::machine::{Machine, Outcome, Permit, Rejected};
@@ -81,7 +83,9 @@ pub enum Ended {
     Success,
     /// It failed.
     Failed(Failure),
-    /// It says nothing about the callee; see [`Outcome::Ignored`].
+    /// It says nothing about the callee; see [`Outcome::Ignored`]. So it is
+    /// with a caller's own mistake, a 400 or a 404, say: as a
+    /// [`Failure::Permanent`] it would open the breaker.
     Ignored,
 }
 
@@ -125,8 +129,13 @@ impl core::error::Error for StackRejected {}
 
 /// The right to make one attempt, with its timer. [`Stack::settle`] or
 /// [`Stack::cancel`] takes it back.
+///
+/// **Never drop it:** what it took then stays taken. A probe's slot is free
+/// again when its lease runs out, the place in the bulkhead never. Where an
+/// attempt can be cancelled or panic, take a [`SharedStack`](super::SharedStack),
+/// whose guard gives back what it has when it is dropped.
 #[derive(Debug)]
-#[must_use = "settle or cancel the permit, or what it took stays taken"]
+#[must_use = "a permit that is dropped keeps its place in the bulkhead for ever: settle or cancel it"]
 pub struct StackPermit {
     breaker: Permit,
     place: Option<Place>,
@@ -151,6 +160,13 @@ impl StackPermit {
 }
 
 /// All layers in front of one callee.
+///
+/// For hosts with a clock and a lock of their own: simulations, event loops,
+/// one thread. Between threads take a [`SharedStack`](super::SharedStack). For
+/// a service that has tower already, its own layers do as well, with a
+/// [`BreakerLayer`](crate::tower#order) among them: a stack's advantage is that
+/// nothing is taken at any layer by what another rejects, that it can be
+/// replayed, and that it needs neither futures nor a runtime.
 ///
 /// ```
 /// use halfopen::companions::*;
@@ -180,7 +196,6 @@ impl StackPermit {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Stack {
-    now: Latest,
     timeout: Timeout,
     breaker: Machine,
     min_remaining: u64,
@@ -208,7 +223,6 @@ impl Stack {
             return Err(check::conflict("budget", "on", "off while retry is off"));
         }
         Ok(Stack {
-            now: Latest::NONE,
             timeout: Timeout::new(s.timeout)?,
             breaker: Machine::new(s.breaker),
             min_remaining: s.min_remaining,
@@ -240,7 +254,6 @@ impl Stack {
     ///
     /// A layer rejects it; nothing is taken at any other.
     pub fn acquire(&mut self, now: i64, call: &Call) -> Result<StackPermit, StackRejected> {
-        let now = self.now.see(now);
         let deadline = call.attempts.deadline();
         let left = deadline.remaining(now);
         if left.is_some_and(|left| left == 0 || left < self.min_remaining) {
@@ -289,7 +302,6 @@ impl Stack {
         call: &mut Call,
         ended: Ended,
     ) -> Retried {
-        let now = self.now.see(now);
         let mut timer = permit.timer;
         let ended = match timer.check(now) {
             Ok(()) => ended,
@@ -319,7 +331,6 @@ impl Stack {
     /// Takes back a permit whose attempt was not made, or whose outcome nobody
     /// will know.
     pub fn cancel(&mut self, now: i64, permit: StackPermit) {
-        let now = self.now.see(now);
         self.breaker.cancel(now, permit.breaker);
         self.give_back(now, permit.attempt, permit.place);
     }
@@ -352,7 +363,6 @@ impl Stack {
 
     /// Lets the deadlines up to `now` act.
     pub fn advance(&mut self, now: i64) {
-        let now = self.now.see(now);
         self.breaker.advance(now);
     }
 

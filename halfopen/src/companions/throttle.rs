@@ -87,7 +87,10 @@ impl core::error::Error for Throttled {}
 /// call counts as not accepted.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "settle the permit, or the call counts as not accepted"]
-pub struct ThrottlePermit(());
+pub struct ThrottlePermit {
+    /// When the request was counted.
+    at: i64,
+}
 
 /// A throttle in front of one callee.
 ///
@@ -179,18 +182,18 @@ impl Throttle {
             self.rejected = self.rejected.saturating_add(1);
             return Err(Throttled);
         }
-        Ok(ThrottlePermit(()))
+        Ok(ThrottlePermit { at: now })
     }
 
     /// How a call went. [`Outcome::Success`]: the callee took it on, whatever
     /// it answered. [`Outcome::Failure`]: it refused or did not answer.
     /// [`Outcome::Ignored`]: the call was not made, and is no request either.
-    pub fn settle(&mut self, now: i64, _permit: ThrottlePermit, outcome: Outcome) {
+    pub fn settle(&mut self, now: i64, permit: ThrottlePermit, outcome: Outcome) {
         let now = self.now.see(now);
         match outcome {
             Outcome::Success => self.counts.add(now, ACCEPTS, 1),
             Outcome::Failure => {}
-            Outcome::Ignored => self.counts.add(now, REQUESTS, -1),
+            Outcome::Ignored => self.counts.take_back(now, permit.at, REQUESTS, 1),
         }
     }
 

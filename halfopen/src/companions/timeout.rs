@@ -146,6 +146,16 @@ pub struct Timer {
 }
 
 impl Timer {
+    #[cfg(feature = "std")]
+    pub(super) const UNLIMITED: Timer = Timer {
+        now: Latest::NONE,
+        began: 0,
+        phase_due: i64::MAX,
+        read: NEVER,
+        deadline: Deadline::NEVER,
+        phase: TimedOut::Connect,
+    };
+
     /// The connection stands; the answer's time begins. A second time it
     /// changes nothing.
     ///
