@@ -4,6 +4,8 @@
 //! library and prints either sentences or, with `--json`, the keys that scripts rely on.
 
 mod clickhouse;
+mod edge;
+mod herds;
 mod input;
 mod inspect;
 mod plot;
@@ -29,6 +31,8 @@ enum Command {
     Inspect(Files),
     /// Runs a breaker over the calls of an edge and says what it would have done.
     Replay(replay::Options),
+    /// Finds the recovery attempts, tells what the breakers did, and which settings explain it.
+    Herds(herds::Options),
     /// Draws a view as a PNG or an SVG.
     Plot(plot::Options),
 }
@@ -37,7 +41,8 @@ impl Command {
     fn input(&self) -> &input::Input {
         match self {
             Command::Inspect(files) => &files.input,
-            Command::Replay(options) => options.input(),
+            Command::Replay(options) => &options.asked.files.input,
+            Command::Herds(options) => &options.asked.files.input,
             Command::Plot(options) => options.input(),
         }
     }
@@ -108,6 +113,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         Command::Inspect(files) => inspect::run(files),
         Command::Replay(options) => replay::run(options),
+        Command::Herds(options) => herds::run(options),
         Command::Plot(options) => plot::run(options),
     }
 }

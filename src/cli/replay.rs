@@ -5,20 +5,19 @@ use halfopen::{Config, State, Window};
 use herdscope::calls::Edge;
 use herdscope::dataset::Dataset;
 use herdscope::format;
-use herdscope::herds::{self, Attempt, AttemptResult};
+use herdscope::herds::{self, Attempt};
 use herdscope::issues::Code;
 use herdscope::replay::{self, Breaker, Replay};
 use serde_json::{Value, json};
 
-use super::{Failure, Files, YesNo, input, ns, print, print_json};
+use super::edge::{self, Asked};
+use super::herds::attempt_line;
+use super::{Failure, ns, print, print_json};
 
 #[derive(Debug, Args)]
 pub struct Options {
     #[command(flatten)]
-    files: Files,
-    /// The edge, as in "checkout->inventory"; by default the one with the most calls.
-    #[arg(long, value_name = "A->B")]
-    edge: Option<String>,
+    pub asked: Asked,
     /// The breaker's settings, as in window=100,min=20,fail=50%,open=60s,probes=10, or the name of a
     /// preset: resilience4j (the default), hystrix, polly, gobreaker, envoy.
     #[arg(
@@ -28,22 +27,11 @@ pub struct Options {
         hide_default_value = true
     )]
     breaker: String,
-    /// One breaker an instance, as in production; with no, one for all.
-    #[arg(long, value_name = "yes|no", default_value = "yes")]
-    per_instance: YesNo,
-}
-
-impl Options {
-    pub fn input(&self) -> &input::Input {
-        &self.files.input
-    }
 }
 
 pub fn run(options: &Options) -> Result<(), Failure> {
-    let config = config(&options.breaker)?;
-    let named = options.edge.as_deref().map(named_edge).transpose()?;
-    let dataset = input::read(&options.files.input, &options.files.told.told())?;
-    input::warn(&dataset);
+    let config = edge::config(&options.breaker)?;
+    let dataset = options.asked.read()?;
     let unreliable = counts_sampled_calls(&config, &dataset);
     if unreliable {
         eprintln!(
@@ -55,13 +43,13 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     if dataset.table.is_empty() {
         return no_spans(options, &config, &dataset);
     }
-    let edge = find_edge(&dataset, named.as_ref())?;
+    let edge = options.asked.find(&dataset)?;
     let how = replay::Options {
         config,
-        shared: options.per_instance == YesNo::No,
+        shared: options.asked.shared(),
     };
     let replay = replay::replay(&edge.calls, &how);
-    if options.files.json {
+    if options.asked.files.json {
         print_json(&as_json(&dataset, edge, &how.config, &replay))
     } else {
         let attempts = herds::attempts(&dataset.table, &edge.calls, &(&replay).into());
@@ -75,17 +63,9 @@ fn counts_sampled_calls(config: &Config, dataset: &Dataset) -> bool {
     counts && dataset.issues.count(Code::Sampled) > 0
 }
 
-fn config(text: &str) -> Result<Config, Failure> {
-    if let Some(preset) = halfopen::presets::find(text.trim()) {
-        return Ok(preset.config());
-    }
-    text.parse()
-        .map_err(|error: halfopen::ConfigError| Failure::Usage(format!("--breaker: {error}")))
-}
-
 /// A file with a header and no rows is an answer, too.
 fn no_spans(options: &Options, config: &Config, dataset: &Dataset) -> Result<(), Failure> {
-    if options.files.json {
+    if options.asked.files.json {
         return print_json(&json!({
             "edge": null,
             "breaker": config.to_string(),
@@ -99,62 +79,6 @@ fn no_spans(options: &Options, config: &Config, dataset: &Dataset) -> Result<(),
         }));
     }
     print(&format!("{}: no spans, so no calls\n", dataset.name))
-}
-
-fn named_edge(text: &str) -> Result<(String, String), Failure> {
-    match text.split_once("->") {
-        Some((from, to)) if !from.trim().is_empty() && !to.trim().is_empty() => {
-            Ok((from.trim().to_owned(), to.trim().to_owned()))
-        }
-        _ => Err(Failure::Usage(format!(
-            "--edge: got \u{201c}{text}\u{201d}, expected CALLER->CALLEE (quoted, because of the >)"
-        ))),
-    }
-}
-
-fn find_edge<'a>(
-    dataset: &'a Dataset,
-    named: Option<&(String, String)>,
-) -> Result<&'a Edge, Failure> {
-    dataset.edge(named).ok_or_else(|| {
-        let edges: Vec<String> = dataset
-            .edges
-            .iter()
-            .map(|it| format!("{}->{}", it.from, it.to))
-            .collect();
-        let name = &dataset.name;
-        Failure::Input(match named {
-            Some((from, to)) if !edges.is_empty() => {
-                let shown = &edges[..edges.len().min(MOST_EDGES)];
-                let more = match edges.len() - shown.len() {
-                    0 => String::new(),
-                    n => format!(" and {n} more"),
-                };
-                format!(
-                    "{name}: there is no edge {from}->{to}; it has {}{more}",
-                    shown.join(", ")
-                )
-            }
-            _ => format!("{name}: {}", why_no_edges(dataset)),
-        })
-    })
-}
-
-/// As many edges as a message lists.
-const MOST_EDGES: usize = 10;
-
-/// What is missing for calls to be found.
-fn why_no_edges(dataset: &Dataset) -> &'static str {
-    let table = &dataset.table;
-    let (roots, _) = table.roots_and_orphans();
-    if table.n_traces() as usize == table.len() {
-        "each row is a trace of its own, so who calls whom cannot be told; export trace and parent ids, too"
-    } else if roots == table.len() {
-        "no span has a parent, so who calls whom cannot be told; export the column of parent ids, too"
-    } else {
-        "no calls between services are in it, so there is nothing that a breaker guards; export client \
-         spans, too"
-    }
 }
 
 fn as_json(dataset: &Dataset, edge: &Edge, config: &Config, replay: &Replay) -> Value {
@@ -263,33 +187,4 @@ fn as_text(edge: &Edge, config: &Config, replay: &Replay, attempts: &[Attempt]) 
         }
     }
     text
-}
-
-fn attempt_line(number: usize, attempt: &Attempt) -> String {
-    let jump = match (attempt.rate_before, attempt.rate_after) {
-        (Some(before), Some(after)) if before > 0.0 => {
-            format!(", rate \u{d7}{:.1}", after / before)
-        }
-        _ => String::new(),
-    };
-    let outcome = match (attempt.result, attempt.close_ns, attempt.reopen_ns) {
-        (AttemptResult::Held, ..) => "held".to_owned(),
-        (AttemptResult::Trampled, Some(closed), Some(opened)) => {
-            format!(
-                "trampled {} after closing",
-                format::duration(opened.abs_diff(closed))
-            )
-        }
-        (AttemptResult::Trampled, ..) => "trampled".to_owned(),
-        (AttemptResult::Refused, ..) => "refused: the probes failed".to_owned(),
-    };
-    format!(
-        "attempt {number} at {} {}: {} of {} probes ok{jump}, {} of {} timed out, {outcome}",
-        format::date(attempt.half_open_ns),
-        format::time_of_day(attempt.half_open_ns, 3),
-        attempt.probes_ok,
-        attempt.probes,
-        attempt.timed_out,
-        format::counted(attempt.calls, "call"),
-    )
 }

@@ -195,7 +195,11 @@ fn complete(observed: &Observed, periods: &[Period], best: &Best) -> Option<(Con
     };
     let (shortest, longest_refused) = waits(observed, periods, best);
     let open = shortest.unwrap_or(60_000_000_000).max(1);
-    let text = format!("{},open={open}ns,probes={count},judge={judge}", best.text());
+    let text = format!(
+        "{},open={}ns,probes={count},judge={judge}",
+        best.text(),
+        round(open)
+    );
     let settings: Config = text.parse().ok()?;
     let mut ranges = best.ranges();
     let ns = |ns: i64| format!("{ns}ns");
@@ -212,6 +216,15 @@ fn complete(observed: &Observed, periods: &[Period], best: &Best) -> Option<(Con
         });
     }
     Some((settings, ranges))
+}
+
+/// The roundest wait that is at most two per cent shorter.
+fn round(wait: i64) -> i64 {
+    const MS: i64 = 1_000_000;
+    const ROUND_MS: [i64; 9] = [60_000, 30_000, 10_000, 5_000, 1_000, 500, 100, 10, 1];
+    let rounds = ROUND_MS.iter().map(|ms| wait / (ms * MS) * (ms * MS));
+    let near = |round: &i64| wait - round <= wait / 50;
+    rounds.into_iter().find(near).unwrap_or(wait)
 }
 
 /// The shortest time from a trip to the next call, and the longest from a trip to a refused one.

@@ -17,7 +17,7 @@ mod withheld;
 use halfopen::State;
 use serde::{Deserialize, Serialize};
 
-pub use self::fit::{Fit, Range, fit};
+pub use self::fit::{Fit, Range, agreement, fit};
 use self::probes::Probes;
 use self::silence::Silence;
 pub use self::withheld::{Withheld, withheld};
@@ -135,14 +135,15 @@ struct Phase {
 /// Fewer calls than this tell nothing of an instance, unless refusals were recorded.
 const FEWEST_CALLS: usize = 30;
 
-/// Tells the states of each instance's breaker from the calls of an edge.
-pub fn observe(table: &SpanTable, calls: &Calls) -> Observed {
+/// Tells the states of each instance's breaker from the calls of an edge; of one breaker for all
+/// instances where they are not told apart, or with `shared`.
+pub fn observe(table: &SpanTable, calls: &Calls, shared: bool) -> Observed {
     let refused: Vec<bool> = calls
         .span
         .iter()
         .map(|span| table.outcome[span.0 as usize] == Outcome::Rejected)
         .collect();
-    let per_instance = calls.instances.iter().any(Option::is_some);
+    let per_instance = !shared && calls.instances.iter().any(Option::is_some);
     let traffic = split(calls, &refused, per_instance);
     let silences: Vec<Vec<Silence>> = traffic.iter().map(silence::silences).collect();
     let phases: Vec<Vec<Phase>> = traffic

@@ -18,7 +18,7 @@ pub(super) struct Probes {
     pub(super) sure: f64,
     /// The first failure decides.
     pub(super) first_failure: bool,
-    /// The smallest and the largest number that no round contradicts.
+    /// The numbers around it that are nearly as likely: the smallest and the largest.
     pub(super) range: (u32, u32),
 }
 
@@ -89,9 +89,10 @@ pub(super) fn infer(traffic: &[Traffic], phases: &[Vec<Phase>]) -> Option<Probes
     }
     let (place, weight) = best.filter(|&(_, weight)| weight > 0.0)?;
     let ahead = weight - second.max(0.0);
-    let mut left = (0..most).filter(|&it| evidence[it].is_some());
-    let smallest = left.next().unwrap_or(place);
-    let range = (smallest, left.next_back().unwrap_or(smallest));
+    let likely = |it: &usize| evidence[*it].is_some_and(|it| it >= weight - TELLING);
+    let smallest = (0..=place).rev().take_while(likely).last().unwrap_or(place);
+    let largest = (place..most).take_while(likely).last().unwrap_or(place);
+    let range = (smallest, largest);
     Some(Probes {
         count: place as u32 + 1,
         sure: no_chance(ahead),

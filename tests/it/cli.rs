@@ -82,6 +82,65 @@ fn inspect_tells_what_a_file_is() {
 }
 
 #[test]
+fn herds_are_found_with_settings_and_without() {
+    let truth: Value = crate::given::json("herd/four.truth.json");
+    let with = json(&run(&["herds", &sample(), "--breaker", HERD, "--json"]));
+    let attempts = with["attempts"].as_array().expect("attempts");
+    for (found, expected) in attempts
+        .iter()
+        .zip(truth["attempts"].as_array().expect("those"))
+    {
+        for (key, expected) in expected.as_object().expect("an attempt") {
+            // Times and sums of times are text: JSON numbers would lose digits.
+            let expected = match expected.as_i64().filter(|_| key.ends_with("_ns")) {
+                Some(ns) => ns.to_string().into(),
+                None => expected.clone(),
+            };
+            let found = match found[key].as_array() {
+                Some(instances) => instances.len().into(),
+                None => found[key].clone(),
+            };
+            assert_eq!(found, expected, "{key}");
+        }
+    }
+    assert_eq!((attempts.len(), &with["agreement"]), (3, &1.0.into()));
+    assert_eq!(
+        with["observed"][0]["states"][1]["from_ns"],
+        "1790409601935313866"
+    );
+
+    let without = json(&run(&["herds", &sample(), "--json"]));
+    let results: Vec<&Value> = without["attempts"]
+        .as_array()
+        .expect("attempts")
+        .iter()
+        .map(|it| &it["result"])
+        .collect();
+    assert_eq!(results, ["trampled", "trampled", "held"]);
+    assert_eq!(without["observed"].as_array().map(Vec::len), Some(4));
+    let best = &without["fitted"][0];
+    assert_eq!(
+        best["breaker"],
+        "window=100,min=20,fail=50%,open=60s,probes=10"
+    );
+    assert_eq!(best["ranges"]["probes"]["low"], "10");
+    let share = &without["withheld_share"];
+    let [low, mid, high] = ["low", "mid", "high"].map(|it| share[it].as_f64().expect("a share"));
+    assert!(
+        low < mid && mid < high && low < 0.689 && 0.688 < high,
+        "{share}"
+    );
+
+    let text = String::from_utf8(run(&["herds", &sample()]).stdout).expect("text");
+    assert!(
+        text.contains("told from the calls alone")
+            && text.contains("attempt 3 at 2026-09-26 08:03:05.653")
+            && text.contains("explained by window=100,min=20"),
+        "{text}"
+    );
+}
+
+#[test]
 fn replay_prints_each_transition() {
     let it = json(&run(&["replay", &sample(), "--breaker", HERD, "--json"]));
     let breakers = it["breakers"].as_array().expect("breakers");

@@ -30,7 +30,7 @@ fn contains(fit: &Fit, setting: &str, value: f64) -> bool {
 
 fn check_herd(what: &str, dataset: &Dataset, truth: &Value) {
     let calls = &dataset.edges[0].calls;
-    let mut observed = observe(&dataset.table, calls);
+    let mut observed = observe(&dataset.table, calls, false);
     let fits = observed::fit(&mut observed, calls);
     let best = fits.first().unwrap_or_else(|| panic!("{what}: no fit"));
     let told = format!("{what}: {best:#?}");
@@ -82,7 +82,7 @@ fn recorded_rejections_narrow_the_wait() {
         .iter()
         .find(|it| it.is_named("checkout", "inventory"))
         .expect("the edge");
-    let mut observed = observe(&dataset.table, &edge.calls);
+    let mut observed = observe(&dataset.table, &edge.calls, false);
     let fits = observed::fit(&mut observed, &edge.calls);
     assert!(contains(&fits[0], "open", 10e9), "{:#?}", fits[0]);
 }

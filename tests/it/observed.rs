@@ -120,7 +120,7 @@ fn check_attempts(what: &str, dataset: &Dataset, observed: &Observed, json: &Val
 
 fn check_herd(what: &str, dataset: &Dataset, json: &Value) {
     let edge = &dataset.edges[0];
-    let mut observed = observe(&dataset.table, &edge.calls);
+    let mut observed = observe(&dataset.table, &edge.calls, false);
     let truth = truth(json, |it| format!("shop-web-{}", it["client"]));
     check_openings(&observed, &truth);
     observed::fit(&mut observed, &edge.calls);
@@ -180,7 +180,7 @@ fn recorded_rejections_tell_the_states() {
         .iter()
         .find(|it| it.is_named("checkout", "inventory"))
         .expect("the edge");
-    let observed = observe(&dataset.table, &edge.calls);
+    let observed = observe(&dataset.table, &edge.calls, false);
     let (seen, truth) = (
         seen(&observed),
         truth(&json, |it| it["pod"].as_str().expect("a pod").to_owned()),
@@ -219,7 +219,7 @@ fn told(calls: &[(i64, i64, bool)]) -> Vec<(i64, &'static str)> {
         })
         .collect();
     let dataset = dataset(&lines);
-    let observed = observe(&dataset.table, &dataset.edges[0].calls);
+    let observed = observe(&dataset.table, &dataset.edges[0].calls, false);
     let states = &observed.breakers[0].states;
     states
         .iter()

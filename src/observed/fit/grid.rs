@@ -179,10 +179,10 @@ fn oddness(it: Choice) -> f64 {
         Window::Seconds(size) => of(size, &[10, 60]),
     };
     let whole = matches!(it.window, Window::Calls(size) if size == it.min);
-    let min = if whole {
-        0.5
-    } else {
-        of(it.min, &[5, 10, 20, 50, 100])
+    let min = match it.min {
+        20 => 0.0,
+        _ if whole => 0.5,
+        min => of(min, &[5, 10, 50, 100]),
     };
     let fail = if it.fail == 50 { 0.0 } else { of(it.fail, &[]) };
     size + min + fail
