@@ -450,6 +450,30 @@ impl Breaker {
         answer
     }
 
+    /// Whether a call would be rejected now. Takes nothing and changes nothing;
+    /// while everything is admitted it is one load.
+    #[cfg(feature = "tower")]
+    pub(crate) fn rejects(&self) -> bool {
+        let gate = &self.0.gate;
+        if gate.admission().is_some() {
+            return false;
+        }
+        let now = gate.latest(self.now());
+        gate.look(now).is_some() || lock(&self.0.machine).rejects(now)
+    }
+
+    /// Rejects a call that cannot be made whatever the answer; see
+    /// [`Machine::turn_away`].
+    #[cfg(feature = "tower")]
+    pub(crate) fn turn_away(&self) -> Rejected {
+        let gate = &self.0.gate;
+        let now = gate.see(self.now());
+        let rejection = gate.rejection(now);
+        let rejected = rejection.unwrap_or_else(|| self.step(now, Machine::turn_away));
+        trace::rejected(self, &rejected);
+        rejected
+    }
+
     #[inline]
     fn settle(&self, now: i64, permit: Permit, outcome: Outcome, duration: u64) {
         let gate = &self.0.gate;

@@ -122,6 +122,14 @@ impl Gate {
     /// rejected; otherwise the machine has to be asked.
     #[inline]
     pub(crate) fn rejection(&self, now: i64) -> Option<Rejected> {
+        let rejected = self.look(now)?;
+        self.rejections.fetch_add(1, Ordering::Relaxed);
+        Some(rejected)
+    }
+
+    /// What [`rejection`](Gate::rejection) would say, which is not counted.
+    #[inline]
+    pub(crate) fn look(&self, now: i64) -> Option<Rejected> {
         let word = self.word.load(Ordering::Acquire);
         let (state, retry_at) = match word & KINDS {
             OPEN => {
@@ -134,7 +142,6 @@ impl Gate {
             FORCED_OPEN => (State::ForcedOpen, None),
             _ => return None,
         };
-        self.rejections.fetch_add(1, Ordering::Relaxed);
         Some(Rejected {
             state,
             generation: word >> GENERATION,

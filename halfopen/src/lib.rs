@@ -244,6 +244,8 @@ pub mod text;
 pub mod tower;
 #[cfg(feature = "std")]
 mod trace;
+#[cfg(feature = "tracing")]
+pub mod tracing;
 mod window;
 
 pub use backoff::Jitter;

@@ -450,6 +450,43 @@ impl Machine {
         }
     }
 
+    /// Whether a call at `now` would be rejected. Changes nothing; where
+    /// something is due by then that may admit it, the answer is no.
+    #[cfg(feature = "tower")]
+    pub(crate) fn rejects(&self, now: i64) -> bool {
+        let now = now.max(self.now);
+        match self.state {
+            State::ForcedOpen => true,
+            State::Closed | State::Disabled | State::MetricsOnly => false,
+            _ if now >= self.due => false,
+            State::Open => true,
+            State::HalfOpen => self.probes.are_taken(),
+            State::Ramping => {
+                let ramp = self.ramp.as_deref().zip(self.config.ramp.as_deref());
+                ramp.is_some_and(|(run, plan)| !run.would_admit(plan, now))
+            }
+        }
+    }
+
+    /// Rejects a call that cannot be made now whatever the answer. If it would
+    /// have been admitted nothing is taken, and it may ask again at once.
+    #[cfg(feature = "tower")]
+    pub(crate) fn turn_away(&mut self, now: i64) -> Rejected {
+        let now = self.see(now);
+        if self.rejects(now)
+            && let Err(rejected) = self.acquire(now)
+        {
+            return rejected;
+        }
+        self.not_permitted += 1;
+        Rejected {
+            state: self.state,
+            generation: self.generation,
+            at: now,
+            retry_at: Some(now),
+        }
+    }
+
     /// Lets the deadlines up to `now` act. The other methods do so too; a host
     /// that wants to see a change when it is due calls this at
     /// [`next_deadline`](Machine::next_deadline).

@@ -103,6 +103,12 @@ impl Probes {
         Some(u32::from(slot))
     }
 
+    /// Whether all are out or used up.
+    #[cfg(feature = "tower")]
+    pub(crate) fn are_taken(&self) -> bool {
+        self.free == NONE && usize::from(self.fresh) == self.slots.len()
+    }
+
     /// Frees a slot that is out; `false` when it is not.
     pub(crate) fn give_back(&mut self, slot: u32) -> bool {
         let taken = self.finish(slot);
@@ -166,6 +172,24 @@ mod tests {
         assert!(probes.finish(c) && probes.finish(b));
         assert!(!probes.finish(b));
         assert_eq!(probes.issue(4), None);
+    }
+
+    #[cfg(feature = "tower")]
+    #[test]
+    fn all_are_taken_when_none_is_issued() {
+        let mut probes = Probes::new(3);
+        let mut out = Vec::new();
+        for n in 0..100u32 {
+            match probes.issue(n.into()) {
+                Some(slot) => out.push(slot),
+                None => {
+                    for slot in out.drain(n as usize % 3..) {
+                        assert!(probes.give_back(slot));
+                    }
+                }
+            }
+            assert_eq!(probes.are_taken(), out.len() == 3, "{n}");
+        }
     }
 
     #[test]

@@ -139,6 +139,12 @@ impl Run {
         }
     }
 
+    /// Whether a call that arrived at `now` would be admitted.
+    #[cfg(feature = "tower")]
+    pub(crate) fn would_admit(&self, plan: &Plan, now: i64) -> bool {
+        self.clone().admit(plan, now)
+    }
+
     /// Whether the call that arrives at `now` is admitted.
     pub(crate) fn admit(&mut self, plan: &Plan, now: i64) -> bool {
         self.credit += plan.share(usize::from(self.step), now.abs_diff(self.since));

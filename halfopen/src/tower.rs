@@ -1,11 +1,48 @@
 //! The feature `tower`: the breaker around a [`Service`].
 //!
-//! Owns nothing but the permit of each call in flight, which is in the call's
-//! future: dropping that gives it back. Invariants: `poll_ready` reserves
-//! nothing, so that a service that is ready and then not called takes no
-//! probe's slot; it is ready whenever the inner service is, as an open breaker
-//! rejects calls and does not make callers wait. Cost: that of an admission
-//! and a result, and no allocation. Pinned by `tests/tower.rs`.
+//! # Order
+//!
+//! **The timeout goes inside the breaker**, nearer to the service:
+//!
+//! ```text
+//! ServiceBuilder::new()
+//!     .map_err(CallError::into_boxed)      // one type of error for what is outside
+//!     .layer(BreakerLayer::new(breaker))   // sees a timeout as the failure it is
+//!     .timeout(Duration::from_secs(1))
+//!     .service(client)
+//! ```
+//!
+//! The other way round, the timeout drops the breaker's future, and a future
+//! that is dropped counts nothing: a callee that hangs would never open the
+//! breaker. So would its probes: each is given back, and the breaker stays
+//! half-open until one reports.
+//!
+//! # Readiness
+//!
+//! While the breaker rejects, the service is ready whether or not the inner one
+//! is: callers are to be rejected at once, not to wait for a callee that they
+//! are not going to call. Whether it does is only looked at: readiness takes
+//! no probe's slot and no share of a ramp. Otherwise it is the inner service's
+//! readiness.
+//!
+//! The inner service is called only if it said that it is ready. A call that
+//! found the breaker rejecting, and would be admitted by now, is rejected with
+//! `retry_at` of this moment, and takes nothing: poll again. A call without
+//! `poll_ready`, which tower does not allow, is answered in the same way.
+//!
+//! What the inner service reserved when it said that it is ready (a place in
+//! tower's concurrency limit, say) it keeps when the breaker then rejects the
+//! call, until the next call or until the service is dropped: tower has no way
+//! to give it back. Where that matters, give each request a clone of the
+//! service, as tower's `oneshot` does.
+//!
+//! # For maintainers
+//!
+//! Owns the permit of each call in flight, which is in the call's future:
+//! dropping that gives it back; and whether the inner service is ready, which a
+//! clone is not. Invariants: those of readiness above. Cost: that of an
+//! admission and a result, one load more to be ready, and no allocation.
+//! Pinned by `tests/tower.rs`.
 
 use std::fmt;
 use std::future::Future;
@@ -45,6 +82,7 @@ impl<T, E> Classify<T, E> for ErrorsFail {
 }
 
 /// Puts a breaker around a service. All services of one layer share it.
+/// Timeouts go [inside](self#order).
 ///
 /// ```
 /// use halfopen::tower::BreakerLayer;
@@ -69,7 +107,12 @@ pub struct BreakerLayer<C = ErrorsFail> {
 }
 
 impl BreakerLayer {
-    /// A layer for which errors are failures.
+    /// A layer for which errors are failures, and every response a success.
+    ///
+    /// **A response with status 500 is a success here**, as the layer does not
+    /// know what a response says: [`classify`](BreakerLayer::classify) tells
+    /// it, and an HTTP client without that never opens the breaker unless
+    /// connections fail.
     pub fn new(breaker: Breaker) -> BreakerLayer {
         BreakerLayer {
             breaker,
@@ -96,6 +139,7 @@ impl<S, C: Clone> Layer<S> for BreakerLayer<C> {
             inner,
             breaker: self.breaker.clone(),
             classify: self.classify.clone(),
+            ready: false,
         }
     }
 }
@@ -104,11 +148,25 @@ impl<S, C: Clone> Layer<S> for BreakerLayer<C> {
 ///
 /// An error of the inner service's `poll_ready` is passed on and not counted:
 /// no call was made.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct BreakerService<S, C = ErrorsFail> {
     inner: S,
     breaker: Breaker,
     classify: C,
+    /// Whether the inner service has said so and was not called since.
+    ready: bool,
+}
+
+/// As with every service, a clone is not ready because this one is.
+impl<S: Clone, C: Clone> Clone for BreakerService<S, C> {
+    fn clone(&self) -> Self {
+        BreakerService {
+            inner: self.inner.clone(),
+            breaker: self.breaker.clone(),
+            classify: self.classify.clone(),
+            ready: false,
+        }
+    }
 }
 
 impl<S, C> BreakerService<S, C> {
@@ -143,28 +201,45 @@ where
     type Future = ResponseFuture<S::Future, C>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        self.inner.poll_ready(cx).map_err(CallError::Failed)
+        // Then the call will be rejected, and needs no one else to be ready.
+        if self.breaker.rejects() {
+            return Poll::Ready(Ok(()));
+        }
+        self.ready = false;
+        ready!(self.inner.poll_ready(cx)).map_err(CallError::Failed)?;
+        self.ready = true;
+        Poll::Ready(Ok(()))
     }
 
     /// Asks the breaker at once, not when the future is first polled: what is
     /// rejected does not reach the inner service.
     fn call(&mut self, request: R) -> Self::Future {
         let span = trace::call_span(&self.breaker);
-        let state = trace::within(&span, || match self.breaker.acquire_owned() {
-            Ok(guard) => State::InFlight {
-                call: self.inner.call(request),
-                guard: Some(guard),
-                classify: self.classify.clone(),
-            },
-            Err(rejected) => State::Rejected { rejected },
+        let state = trace::within(&span, || {
+            if !self.ready {
+                let rejected = self.breaker.turn_away();
+                return State::Rejected { rejected };
+            }
+            match self.breaker.acquire_owned() {
+                Ok(guard) => {
+                    self.ready = false;
+                    State::InFlight {
+                        call: self.inner.call(request),
+                        guard: Some(guard),
+                        classify: self.classify.clone(),
+                    }
+                }
+                Err(rejected) => State::Rejected { rejected },
+            }
         });
         ResponseFuture { state, span }
     }
 }
 
 pin_project! {
-    /// The answer to a call behind a breaker. Dropping it before it is done
-    /// counts nothing and gives the permit back.
+    /// The answer to a call behind a breaker. **Dropping it before it is done
+    /// counts nothing** and gives the permit back: see the [order](self#order)
+    /// of timeouts.
     #[must_use = "futures do nothing unless polled"]
     pub struct ResponseFuture<F, C> {
         #[pin]

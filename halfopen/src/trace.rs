@@ -1,17 +1,8 @@
 //! What the feature `tracing` adds; without it, nothing.
 //!
-//! Owns the names. Each admission or rejection is recorded on the current span
-//! as the attributes `breaker.name`, `breaker.state`, `breaker.generation` and
-//! `breaker.rejected`, in OpenTelemetry's manner; a span that declares none of
-//! them (as `tracing::field::Empty`) records none. `Breaker::call` and its
-//! like, and the tower service, open a span `breaker.call` that declares them.
-//! Each transition is an event, at level WARN when the breaker opens and INFO
-//! otherwise, with `breaker.name`, `breaker.from`, `breaker.to`,
-//! `breaker.cause`, `breaker.generation`, `breaker.at_ns` and the figures that
-//! led to it: `breaker.calls`, `breaker.failures`, `breaker.slow`. The target
-//! of all is `halfopen`. So a trace export has the breaker's states exactly.
-//!
-//! Invariant: nothing here runs under the lock. Cost: without the feature
+//! Owns the names, which the page `src/tracing.rs` lists for users: change them
+//! together. Invariants: nothing here runs under the lock; a field is recorded
+//! once on a span, as exporters may keep each time. Cost: without the feature
 //! none; with it and no subscriber, a look at whether there is one. Pinned by
 //! `tests/tracing.rs`.
 
@@ -26,7 +17,7 @@ mod on {
 
     pub(crate) use tracing::Span;
     use tracing::field::Empty;
-    use tracing::{Instrument, info_span};
+    use tracing::{Instrument, Metadata, info_span};
 
     use crate::breaker::Breaker;
     use crate::machine::{Rejected, State, Transition};
@@ -38,7 +29,7 @@ mod on {
         info_span!(
             target: "halfopen",
             "breaker.call",
-            breaker.name = breaker.name(),
+            breaker.name = name(breaker.name()),
             breaker.state = Empty,
             breaker.generation = Empty,
             breaker.rejected = Empty,
@@ -67,20 +58,32 @@ mod on {
         if span.is_disabled() {
             return;
         }
-        span.record("breaker.name", breaker.name());
+        // Our own has had it since it was opened.
+        if !span.metadata().is_some_and(is_ours) {
+            span.record("breaker.name", name(breaker.name()));
+        }
         span.record("breaker.state", state.as_str());
         span.record("breaker.generation", generation);
         span.record("breaker.rejected", rejected);
     }
 
-    pub(crate) fn transition(name: &str, it: &Transition) {
+    fn is_ours(it: &Metadata<'_>) -> bool {
+        it.name() == "breaker.call" && it.target() == "halfopen"
+    }
+
+    /// What has no name records none.
+    fn name(it: &str) -> Option<&str> {
+        (!it.is_empty()).then_some(it)
+    }
+
+    pub(crate) fn transition(of: &str, it: &Transition) {
         // A macro, as the level is part of the event's constant description.
         macro_rules! event {
             ($level:ident) => {
                 tracing::event!(
                     target: "halfopen",
                     tracing::Level::$level,
-                    breaker.name = name,
+                    breaker.name = name(of),
                     breaker.from = it.from.as_str(),
                     breaker.to = it.to.as_str(),
                     breaker.cause = it.cause.as_str(),

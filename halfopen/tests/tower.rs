@@ -21,12 +21,27 @@ type Answer = Poll<Result<u16, &'static str>>;
 type Ready = Poll<Result<(), &'static str>>;
 type Queue<T> = Rc<RefCell<VecDeque<T>>>;
 
-/// A service that answers from a list, and counts what it is asked.
-#[derive(Clone, Default)]
+/// A service that answers from a list, and counts what it is asked. It panics
+/// when it is called without having said that it is ready.
+#[derive(Default)]
 struct Script {
     ready: Queue<Ready>,
     answers: Queue<Answer>,
     calls: Rc<RefCell<u32>>,
+    polls: Rc<RefCell<u32>>,
+    said_ready: bool,
+}
+
+impl Clone for Script {
+    fn clone(&self) -> Script {
+        Script {
+            ready: Rc::clone(&self.ready),
+            answers: Rc::clone(&self.answers),
+            calls: Rc::clone(&self.calls),
+            polls: Rc::clone(&self.polls),
+            said_ready: false,
+        }
+    }
 }
 
 struct Reply(Answer);
@@ -45,13 +60,15 @@ impl Service<u8> for Script {
     type Future = Reply;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Ready {
-        self.ready
-            .borrow_mut()
-            .pop_front()
-            .unwrap_or(Poll::Ready(Ok(())))
+        *self.polls.borrow_mut() += 1;
+        let next = self.ready.borrow_mut().pop_front();
+        let ready = next.unwrap_or(Poll::Ready(Ok(())));
+        self.said_ready = ready == Poll::Ready(Ok(()));
+        ready
     }
 
     fn call(&mut self, _: u8) -> Reply {
+        assert!(std::mem::take(&mut self.said_ready), "called unready");
         *self.calls.borrow_mut() += 1;
         Reply(
             self.answers
@@ -161,6 +178,81 @@ fn ready_reserves_nothing() {
     let gone = services[0].poll_ready(&mut context());
     assert_eq!(gone, Poll::Ready(Err(CallError::Failed("gone"))));
     assert_eq!(breaker.snapshot().calls, 0);
+}
+
+#[test]
+fn who_is_rejected_does_not_wait_for_the_inner_service() {
+    let ready = |it: &mut BreakerService<Script>| it.poll_ready(&mut context());
+    let (breaker, clock) = breaker("window=2 min=2 open=5s probes=1 lease=off ramp=50%@9s");
+    let inner = Script::default();
+    let (polls, calls) = (Rc::clone(&inner.polls), Rc::clone(&inner.calls));
+    // It is never ready.
+    let never = Rc::clone(&inner.ready);
+    never.borrow_mut().extend([Poll::Pending; 100]);
+    let mut service = BreakerLayer::new(breaker.clone()).layer(inner);
+    assert!(ready(&mut service).is_pending());
+    let rejects = |service: &mut BreakerService<Script>, state, retry_at| {
+        let before = breaker.snapshot();
+        let polled = *polls.borrow();
+        assert_eq!(service.poll_ready(&mut context()), Poll::Ready(Ok(())));
+        // Only looked at.
+        assert_eq!(breaker.snapshot(), before);
+        assert_eq!(*polls.borrow(), polled);
+        let Poll::Ready(Err(CallError::Rejected(rejected))) =
+            pin!(service.call(0)).poll(&mut context())
+        else {
+            panic!("{state}");
+        };
+        assert_eq!((rejected.state, rejected.retry_at), (state, retry_at));
+        assert_eq!(breaker.snapshot().not_permitted, before.not_permitted + 1);
+    };
+
+    breaker.force_open();
+    rejects(&mut service, State::ForcedOpen, None);
+    breaker.open().unwrap();
+    rejects(&mut service, State::Open, Some(5 * S));
+    // The wait is over between the two: it may ask again at once, when the
+    // inner service is asked first.
+    assert!(ready(&mut service).is_ready());
+    clock.set(5 * S);
+    let now = pin!(service.call(0)).poll(&mut context());
+    let Poll::Ready(Err(CallError::Rejected(now))) = now else {
+        panic!("the inner service is not ready");
+    };
+    assert_eq!((now.at, now.retry_at), (5 * S, Some(5 * S)));
+    assert!(ready(&mut service).is_pending());
+
+    // The probe is out, and comes back between the two.
+    let probe = breaker.acquire().unwrap();
+    rejects(&mut service, State::HalfOpen, None);
+    assert!(ready(&mut service).is_ready());
+    drop(probe);
+    assert!(pin!(service.call(0)).poll(&mut context()).is_ready());
+    assert!(ready(&mut service).is_pending());
+    // Nothing was taken.
+    breaker.acquire().unwrap().success();
+
+    // Every other call, and this one is as good as another.
+    assert_eq!(breaker.state(), State::Ramping);
+    rejects(&mut service, State::Ramping, None);
+    assert!(ready(&mut service).is_pending());
+    assert!(pin!(service.call(0)).poll(&mut context()).is_ready());
+    breaker.acquire().unwrap().success();
+    rejects(&mut service, State::Ramping, None);
+
+    assert_eq!(*calls.borrow(), 0);
+    never.borrow_mut().clear();
+    assert_eq!(call(&mut service), Poll::Ready(Ok(200)));
+    breaker.close();
+    assert_eq!(call(&mut service), Poll::Ready(Ok(200)));
+    // A clone is not ready because this one is.
+    assert!(ready(&mut service).is_ready());
+    let mut clone = service.clone();
+    let unready = pin!(clone.call(0)).poll(&mut context());
+    assert!(matches!(unready, Poll::Ready(Err(CallError::Rejected(_)))));
+    assert_eq!(*calls.borrow(), 2);
+    assert!(pin!(service.call(0)).poll(&mut context()).is_ready());
+    assert_eq!(*calls.borrow(), 3);
 }
 
 #[test]

@@ -26,6 +26,8 @@ struct Inner {
     spans: Mutex<BTreeMap<u64, (&'static str, Fields)>>,
     events: Mutex<Vec<(tracing::Level, Fields)>>,
     entered: Mutex<Vec<(u64, &'static Metadata<'static>)>>,
+    /// Fields that were recorded again.
+    twice: Mutex<Vec<&'static str>>,
 }
 
 struct Read<'a>(&'a mut Fields);
@@ -59,8 +61,15 @@ impl Subscriber for Kept {
     }
 
     fn record(&self, span: &Id, values: &Record<'_>) {
+        let mut fields = Fields::new();
+        values.record(&mut Read(&mut fields));
         let mut spans = self.0.spans.lock().unwrap();
-        values.record(&mut Read(&mut spans.get_mut(&span.into_u64()).unwrap().1));
+        let known = &mut spans.get_mut(&span.into_u64()).unwrap().1;
+        for (name, value) in fields {
+            if known.insert(name, value).is_some() {
+                self.0.twice.lock().unwrap().push(name);
+            }
+        }
     }
 
     fn record_follows_from(&self, _: &Id, _: &Id) {}
@@ -128,6 +137,7 @@ fn each_call_has_its_attributes() {
         clock.set(5 * S);
         breaker.call(|| Ok::<_, ()>(())).unwrap();
     });
+    assert_eq!(*kept.0.twice.lock().unwrap(), [""; 0]);
     let seen: Vec<_> = (1..=4).map(|nth| span(&kept, nth)).collect();
     assert_eq!(
         seen,
@@ -138,6 +148,22 @@ fn each_call_has_its_attributes() {
             ("breaker.call", attributes("half_open", "2", "false")),
         ]
     );
+}
+
+#[test]
+fn what_has_no_name_records_none() {
+    let kept = Kept::default();
+    with_default(kept.clone(), || {
+        let breaker = Breaker::with_clock("window=1 min=1".parse().unwrap(), || 0);
+        let _ = breaker.call(|| Err::<(), _>("down"));
+        let own = tracing::info_span!("own", breaker.name = tracing::field::Empty);
+        own.in_scope(|| breaker.acquire().unwrap_err());
+    });
+    let named = |fields: &Fields| fields.contains_key("breaker.name");
+    let spans = kept.0.spans.lock().unwrap();
+    assert!(spans.len() == 2 && !spans.values().any(|it| named(&it.1)));
+    let events = kept.0.events.lock().unwrap();
+    assert!(events.len() == 1 && !named(&events[0].1));
 }
 
 #[test]

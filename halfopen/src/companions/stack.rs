@@ -163,8 +163,8 @@ impl StackPermit {
 ///
 /// For hosts with a clock and a lock of their own: simulations, event loops,
 /// one thread. Between threads take a [`SharedStack`](super::SharedStack). For
-/// a service that has tower already, its own layers do as well, with a
-/// [`BreakerLayer`](crate::tower#order) among them: a stack's advantage is that
+/// a service that has tower already, its own layers do as well, with the one
+/// of the feature `tower` among them: a stack's advantage is that
 /// nothing is taken at any layer by what another rejects, that it can be
 /// replayed, and that it needs neither futures nor a runtime.
 ///
