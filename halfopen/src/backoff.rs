@@ -13,6 +13,7 @@ pub(crate) const MAX_MULTIPLIER: u32 = 100_000;
 /// How the wait of an opening is spread, so that many breakers that opened
 /// together do not probe together. `d` is the wait after backoff and cap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Jitter {
     /// Exactly `d`.
     None,

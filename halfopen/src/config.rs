@@ -91,6 +91,7 @@ pub struct Slow {
 
 /// How a half-open round is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Judge {
     /// By the failure and slow-call rates, when the last of the `probes`
     /// results is in and never earlier. Needs `fail`: without a rate for them,
@@ -107,6 +108,8 @@ pub enum Judge {
 /// The defaults are those of resilience4j (`CircuitBreakerConfig`), but for
 /// the lease: there a probe that never reports keeps the breaker half-open
 /// for ever, here it fails after 30 s.
+///
+/// There will be more of them: end with `..Settings::default()`, as here.
 ///
 /// ```
 /// use halfopen::{Config, Settings, Window};
@@ -138,6 +141,10 @@ pub struct Settings {
     pub consecutive: Option<u32>,
     /// A call that took this long or longer (`>=`, nanoseconds) is a failure
     /// whatever it returned. Default `None`.
+    ///
+    /// **It interrupts nothing:** a result is judged when it comes, and a call
+    /// that is dropped has none. What cuts calls off is a timeout of the caller,
+    /// and that goes [inside the breaker](crate#timeouts-go-inside).
     pub timeout: Option<u64>,
     /// How long the breaker stays open the first time, in nanoseconds.
     /// Default 60 s.
@@ -160,8 +167,13 @@ pub struct Settings {
     /// counts as failed. `None`: for ever, and a probe that never reports
     /// then blocks its round for ever. Default 30 s.
     pub lease: Option<u64>,
-    /// Whether the breaker goes from open to half-open by itself when the
-    /// wait is over; otherwise at the first call after it. Default no.
+    /// Whether the breaker goes from open to half-open when the wait is over;
+    /// otherwise at the first call after it. Default no.
+    ///
+    /// It is done when somebody tells the time: a host does so at
+    /// [`next_deadline`](crate::Machine::next_deadline), with
+    /// [`Breaker::advance`](crate::Breaker::advance), as there is no thread
+    /// that waits.
     pub auto: bool,
     /// How the share of admitted calls grows after the probes have passed.
     /// Default off: everything is admitted at once.
@@ -460,6 +472,10 @@ impl fmt::Display for ConfigError {
                 f,
                 "{key} is set twice, again to `{got}`: allowed is {allowed}"
             ),
+            ConfigErrorKind::Malformed if got.is_empty() => write!(
+                f,
+                "{key} has no value, written {key}=... without spaces around =: allowed is {allowed}"
+            ),
             ConfigErrorKind::Malformed => {
                 write!(f, "{key} cannot be read from `{got}`: allowed is {allowed}")
             }
@@ -474,12 +490,20 @@ fn check_window(window: Window) -> Result<(), ConfigError> {
     match window {
         Window::Calls(size) => check_count("window", size, MAX_WINDOW_CALLS),
         Window::Time { length, bucket } => {
-            check_duration("window", length)?;
-            check_duration("window", bucket)?;
-            if length % bucket != 0 || length / bucket > u64::from(MAX_BUCKETS) {
+            let refused = |allowed| {
                 let got = crate::text::window(window);
-                let allowed = "a length of 1 to 3600 whole buckets";
-                return Err(ConfigError::out_of_range("window", got, allowed));
+                Err(ConfigError::out_of_range("window", got, allowed))
+            };
+            if !(1..=MAX_DURATION).contains(&length) {
+                return refused("a length of 1ns to 365 days (31536000s)");
+            }
+            if !(1..=MAX_DURATION).contains(&bucket) {
+                return refused("a bucket of 1ns to 365 days (31536000s)");
+            }
+            if length % bucket != 0 || length / bucket > u64::from(MAX_BUCKETS) {
+                return refused(
+                    "1 to 3600 whole buckets; one is 1s if none is named, as in 500ms/100ms",
+                );
             }
             Ok(())
         }

@@ -39,6 +39,26 @@ const HALF: u32 = 500_000;
 const LOG_LEN: usize = 3;
 
 /// Where a breaker is.
+///
+/// These are all there are, and a `match` of them is complete: a dashboard or
+/// a router that left one out would be wrong.
+///
+/// # By hand
+///
+/// What a change by hand makes of each state; it is a transition with
+/// [`Cause::Manual`], also from a state to itself, which then starts anew.
+///
+/// | from | `open`, `open_for` | `half_open` | `close`, `reset` | `force_open` | `disable` | `metrics_only` |
+/// |---|---|---|---|---|---|---|
+/// | closed | open | not allowed | closed | forced-open | disabled | metrics-only |
+/// | open, half-open, ramping | open | half-open | closed | forced-open | disabled | metrics-only |
+/// | forced-open | open | half-open | closed | forced-open | disabled | metrics-only |
+/// | disabled | open | half-open | closed | forced-open | disabled | metrics-only |
+/// | metrics-only | not allowed | not allowed | closed | forced-open | disabled | metrics-only |
+///
+/// Neither time nor calls leave forced-open, disabled and metrics-only, but
+/// every change by hand that is allowed does: **`open` on a breaker that is
+/// forced open ends that**, as the wait then ends, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]

@@ -2,8 +2,8 @@
 //!
 //! Owns the translations; each is the documented default of its peer, in
 //! canonical settings text, with a sentence on what that leaves out.
-//! Invariant: every text parses and is canonical. Cost: none. Pinned by the
-//! tests below.
+//! Invariant: every text parses and is canonical, and is what its page shows.
+//! Cost: none. Pinned by the tests below.
 
 use crate::config::Config;
 
@@ -32,50 +32,51 @@ impl Preset {
 /// All presets.
 pub const ALL: [Preset; 5] = [RESILIENCE4J, HYSTRIX, POLLY, GOBREAKER, ENVOY];
 
-/// Resilience4j, `CircuitBreakerConfig`.
-pub const RESILIENCE4J: Preset = Preset {
-    name: "resilience4j",
-    title: "Resilience4j",
-    text: "window=100,min=100,fail=50%,open=60s,probes=10",
-    note: "There a probe that never reports blocks for ever and late results count in whatever state they meet; \
-           here probes have a lease and late results are dropped.",
-};
+/// Constants whose pages show their texts and notes.
+macro_rules! presets {
+    ($($(#[$doc:meta])* $preset:ident, $name:literal, $title:literal, $text:literal, $note:literal;)*) => {$(
+        $(#[$doc])*
+        #[doc = concat!("\n```text\n", $text, "\n```\n\n", $note)]
+        pub const $preset: Preset = Preset {
+            name: $name,
+            title: $title,
+            text: $text,
+            note: $note,
+        };
+    )*};
+}
 
-/// Hystrix, `HystrixCommandProperties`.
-pub const HYSTRIX: Preset = Preset {
-    name: "hystrix",
-    title: "Hystrix",
-    text: "window=10s/1s,min=20,fail=50%,slow=off,timeout=1s,open=5s,probes=1,judge=first-failure",
-    note: "There the rate is looked at every 500 ms and cut to whole percent; here after every result and exactly.",
-};
+presets! {
+    /// Resilience4j, `CircuitBreakerConfig`.
+    RESILIENCE4J, "resilience4j", "Resilience4j",
+    "window=100,min=100,fail=50%,open=60s,probes=10",
+    "There a probe that never reports blocks for ever and late results count in whatever state they meet; \
+     here probes have a lease and late results are dropped.";
 
-/// Polly v8, `CircuitBreakerStrategyOptions`.
-pub const POLLY: Preset = Preset {
-    name: "polly",
-    title: "Polly v8",
-    text: "window=30s/3s,min=100,fail=10%,slow=off,open=5s,probes=1,judge=first-failure",
-    note: "There only failures are judged and a cancelled probe closes the breaker; here every result is judged and \
-           a cancelled probe decides nothing.",
-};
+    /// Hystrix, `HystrixCommandProperties`.
+    HYSTRIX, "hystrix", "Hystrix",
+    "window=10s/1s,min=20,fail=50%,slow=off,timeout=1s,open=5s,probes=1,judge=first-failure",
+    "There the rate is looked at every 500 ms and cut to whole percent; here after every result and exactly.";
 
-/// gobreaker v2, `Settings`.
-pub const GOBREAKER: Preset = Preset {
-    name: "gobreaker",
-    title: "gobreaker v2",
-    text: "window=100,min=100,fail=off,slow=off,consecutive=6,open=60s,probes=1,judge=first-failure",
-    note: "There a function of all counts decides and its default trips at more than five failures in a row; here \
-           only that default is expressed.",
-};
+    /// Polly v8, `CircuitBreakerStrategyOptions`.
+    POLLY, "polly", "Polly v8",
+    "window=30s/3s,min=100,fail=10%,slow=off,open=5s,probes=1,judge=first-failure",
+    "There only failures are judged and a cancelled probe closes the breaker; here every result is judged and \
+     a cancelled probe decides nothing.";
 
-/// Envoy's outlier detection, `outlier_detection.proto`.
-pub const ENVOY: Preset = Preset {
-    name: "envoy",
-    title: "Envoy outlier detection (approximation)",
-    text: "window=10s/1s,min=100,fail=off,slow=off,consecutive=5,open=30s,backoff=2x,max-open=300s,probes=1,\
-           judge=first-failure",
-    note: "There one host of many is ejected, for 30 s longer each time, and comes back at full weight without \
-           half-open; here the wait doubles and one probe decides, and hosts are not compared.",
-};
+    /// gobreaker v2, `Settings`.
+    GOBREAKER, "gobreaker", "gobreaker v2",
+    "window=100,min=100,fail=off,slow=off,consecutive=6,open=60s,probes=1,judge=first-failure",
+    "There a function of all counts decides and its default trips at more than five failures in a row; here \
+     only that default is expressed.";
+
+    /// Envoy's outlier detection, `outlier_detection.proto`.
+    ENVOY, "envoy", "Envoy outlier detection (approximation)",
+    "window=10s/1s,min=100,fail=off,slow=off,consecutive=5,open=30s,backoff=2x,max-open=300s,probes=1,\
+     judge=first-failure",
+    "There one host of many is ejected, for 30 s longer each time, and comes back at full weight without \
+     half-open; here the wait doubles and one probe decides, and hosts are not compared.";
+}
 
 /// The preset of that name.
 pub fn find(name: &str) -> Option<&'static Preset> {

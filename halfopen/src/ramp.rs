@@ -41,6 +41,7 @@ const ONE: u32 = 1_000_000;
 /// the ramp, so that a bad step does not have to end. The place in the backoff
 /// is kept until the last step is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Ramp {
     /// No ramp: passing probes close the breaker.
     Off,

@@ -11,7 +11,7 @@
 //! | `fail` | `50%`, or `off`, with `judge=first-failure` | `50%` |
 //! | `slow` | `50%@2s`: share, and the duration above which a call is slow; or `off` | `100%@60s` |
 //! | `consecutive` | `5` failures in a row, or `off` | `off` |
-//! | `timeout` | `500ms`, or `off` | `off` |
+//! | `timeout` | `500ms`, or `off`: a call that took as long is a failure. Interrupts nothing, see [Timeouts go inside](crate#timeouts-go-inside) | `off` |
 //! | `open` | `60s` | `60s` |
 //! | `backoff` | `2x`, `1.5x`: the wait's growth at each re-opening | `1x` |
 //! | `max-open` | `5m`, or `off` | `off` |
@@ -20,7 +20,7 @@
 //! | `probes` | `10` | `10` |
 //! | `judge` | `rate`, `first-failure` | `rate` |
 //! | `lease` | `30s`, or `off` | `30s` |
-//! | `auto` | `no`, `yes` | `no` |
+//! | `auto` | `no`, `yes`: half-open at the end of the wait, whenever the time is told | `no` |
 //! | `ramp` | `10%/25%/50%/100%@5s`: steps and how long each is held; `30s`: Envoy's curve from 10 %; or `off` | `off` |
 //!
 //! Durations are a number and `ns`, `us`, `ms`, `s`, `m` or `h`; numbers may
@@ -219,12 +219,13 @@ fn parse(text: &str) -> Result<Settings, ConfigError> {
     let mut seen = [false; KEYS.len()];
     for (key, value) in pairs(text) {
         let Some(nth) = KEYS.iter().position(|&it| it == key) else {
-            return Err(ConfigError::new(
-                ConfigErrorKind::UnknownKey,
-                key,
-                value,
-                &KEYS.join(", "),
-            ));
+            let keys = KEYS.join(", ");
+            let allowed = match nearest(key) {
+                Some(near) => alloc::format!("{near}, perhaps, of {keys}"),
+                None => keys,
+            };
+            let kind = ConfigErrorKind::UnknownKey;
+            return Err(ConfigError::new(kind, key, value, &allowed));
         };
         if core::mem::replace(&mut seen[nth], true) {
             return Err(ConfigError::new(
@@ -245,16 +246,16 @@ fn set(settings: &mut Settings, key: &str, value: &str) -> Result<(), ConfigErro
     let (read, allowed) = match key {
         "window" => (
             read_window(value).map(|it| s.window = it),
-            "calls (100) or time and bucket (10s/1s)",
+            "calls (100), or time and bucket, their unit ns, us, ms, s, m or h (10s/1s)",
         ),
         "min" => (count(value).map(|it| s.min = it), "a whole number of calls"),
         "fail" => (
             off_or(value, rate).map(|it| s.fail = it),
-            "a share (50%) or off",
+            "a share of at most four decimals (50%, 33.3333%) or off",
         ),
         "slow" => (
             off_or(value, slow).map(|it| s.slow = it),
-            "a share and a duration (50%@2s) or off",
+            "a share and a duration, its unit ns, us, ms, s, m or h (50%@2s), or off",
         ),
         "consecutive" => (
             off_or(value, count).map(|it| s.consecutive = it),
@@ -262,11 +263,11 @@ fn set(settings: &mut Settings, key: &str, value: &str) -> Result<(), ConfigErro
         ),
         "timeout" => (
             off_or(value, read_duration).map(|it| s.timeout = it),
-            "a duration (500ms) or off",
+            "a duration in ns, us, ms, s, m or h (500ms), or off",
         ),
         "open" => (
             read_duration(value).map(|it| s.open = it),
-            "a duration (60s)",
+            "a duration in ns, us, ms, s, m or h (60s)",
         ),
         "backoff" => (
             read_multiplier(value).map(|it| s.backoff = it),
@@ -274,11 +275,11 @@ fn set(settings: &mut Settings, key: &str, value: &str) -> Result<(), ConfigErro
         ),
         "max-open" => (
             off_or(value, read_duration).map(|it| s.max_open = it),
-            "a duration (5m) or off",
+            "a duration in ns, us, ms, s, m or h (5m), or off",
         ),
         "jitter" => (jitter(value).map(|it| s.jitter = it), "none, equal or full"),
         "seed" => (
-            value.parse().ok().map(|it| s.seed = it),
+            seed(value).map(|it| s.seed = it),
             "a whole number below 2^64",
         ),
         "probes" => (
@@ -288,15 +289,45 @@ fn set(settings: &mut Settings, key: &str, value: &str) -> Result<(), ConfigErro
         "judge" => (judge(value).map(|it| s.judge = it), "rate or first-failure"),
         "lease" => (
             off_or(value, read_duration).map(|it| s.lease = it),
-            "a duration (30s) or off",
+            "a duration in ns, us, ms, s, m or h (30s), or off",
         ),
         "auto" => (yes_or_no(value).map(|it| s.auto = it), "yes or no"),
         _ => (
             ramp(value).map(|it| s.ramp = it),
-            "steps (10%/50%/100%@5s), a duration (30s) or off",
+            "steps (10%/50%/100%@5s), a duration in ns, us, ms, s, m or h (30s), or off",
         ),
     };
     read.ok_or_else(|| ConfigError::new(ConfigErrorKind::Malformed, key, value, allowed))
+}
+
+/// The key that somebody may have meant: one that begins alike, or that two
+/// letters make of theirs.
+fn nearest(key: &str) -> Option<&'static str> {
+    let key = key.to_ascii_lowercase();
+    let near = |it: &&&str| key.starts_with(**it) || key.len() > 2 && it.starts_with(key.as_str());
+    let close = KEYS
+        .iter()
+        .map(|it| (distance(key.as_bytes(), it.as_bytes()), it));
+    let closest = close.min().filter(|&(n, it)| n <= 2 && n < it.len());
+    KEYS.iter().find(near).or(closest.map(|it| it.1)).copied()
+}
+
+/// How many letters to add, drop or replace (Levenshtein). Nothing is as far
+/// as what is much longer than a key.
+fn distance(a: &[u8], b: &[u8]) -> usize {
+    let mut row: [usize; 16] = core::array::from_fn(|it| it);
+    if a.len() >= row.len() || b.len() >= row.len() {
+        return usize::MAX;
+    }
+    for (n, x) in a.iter().enumerate() {
+        let mut corner = core::mem::replace(&mut row[0], n + 1);
+        for (m, y) in b.iter().enumerate() {
+            let replaced = corner + usize::from(x != y);
+            corner = row[m + 1];
+            row[m + 1] = replaced.min(corner + 1).min(row[m] + 1);
+        }
+    }
+    row[b.len()]
 }
 
 fn off_or<T>(text: &str, read: impl FnOnce(&str) -> Option<T>) -> Option<Option<T>> {
@@ -345,6 +376,12 @@ fn read_window(text: &str) -> Option<Window> {
         length: read_duration(text)?,
         bucket: DEFAULT_BUCKET,
     })
+}
+
+/// Digits alone: the type's own reader takes a `+`.
+fn seed(text: &str) -> Option<u64> {
+    let digits = text.bytes().all(|it| it.is_ascii_digit());
+    digits.then(|| text.parse().ok()).flatten()
 }
 
 fn jitter(text: &str) -> Option<Jitter> {

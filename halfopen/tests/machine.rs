@@ -418,6 +418,70 @@ fn changes_by_hand() {
     );
 }
 
+/// The table at [`State`].
+#[test]
+fn what_a_hand_makes_of_each_state() {
+    type Hand = fn(&mut Machine) -> bool;
+    let hands: [(Hand, State); 7] = [
+        (|it| it.open(0).is_ok(), State::Open),
+        (|it| it.open_for(0, 9).is_ok(), State::Open),
+        (|it| it.half_open(0).is_ok(), State::HalfOpen),
+        (|it| (it.close(0), true).1, State::Closed),
+        (|it| (it.force_open(0), true).1, State::ForcedOpen),
+        (|it| (it.disable(0), true).1, State::Disabled),
+        (|it| (it.metrics_only(0), true).1, State::MetricsOnly),
+    ];
+    let made = |state: State| {
+        let mut machine = Machine::new("probes=1 ramp=9ns".parse().unwrap());
+        match state {
+            State::Closed => {}
+            State::Open => machine.open(0).unwrap(),
+            State::ForcedOpen => machine.force_open(0),
+            State::Disabled => machine.disable(0),
+            State::MetricsOnly => machine.metrics_only(0),
+            State::HalfOpen | State::Ramping => {
+                machine.open(0).unwrap();
+                machine.half_open(0).unwrap();
+            }
+        }
+        if state == State::Ramping {
+            let probe = machine.acquire(0).unwrap();
+            machine.settle(0, probe, Outcome::Success, 0);
+        }
+        assert_eq!(machine.state(), state);
+        machine
+    };
+    for from in [
+        State::Closed,
+        State::Open,
+        State::HalfOpen,
+        State::Ramping,
+        State::ForcedOpen,
+        State::Disabled,
+        State::MetricsOnly,
+    ] {
+        for (hand, to) in hands {
+            let allowed = match (from, to) {
+                (State::Closed, State::HalfOpen) => false,
+                (State::MetricsOnly, State::Open | State::HalfOpen) => false,
+                _ => true,
+            };
+            let mut machine = made(from);
+            assert_eq!(hand(&mut machine), allowed, "{from} to {to}");
+            assert_eq!(machine.state(), if allowed { to } else { from });
+        }
+        // By itself only what has a deadline or a wait.
+        let mut machine = made(from);
+        machine.advance(i64::MAX);
+        let _ = machine.acquire(i64::MAX);
+        let stays = matches!(
+            from,
+            State::ForcedOpen | State::Disabled | State::MetricsOnly
+        );
+        assert!(!stays || machine.state() == from);
+    }
+}
+
 #[test]
 fn time_does_not_go_back() {
     check_open("", "100 ., 0 a", "100 open>half_open wait_over 1/1/0");

@@ -355,7 +355,7 @@ impl Model {
                 let elapsed = i128::from(at) - i128::from(self.step_began);
                 (elapsed as u128 * 1_000_000 / u128::from(*over)).clamp(100_000, 1_000_000)
             }
-            Ramp::Off => unreachable!(),
+            _ => unreachable!(),
         }
     }
 
@@ -447,7 +447,7 @@ impl Model {
         let complete = self.records.len() == self.s.probes as usize;
         let opens = match self.s.judge {
             Judge::FirstFailure => failed || slow,
-            Judge::Rate => complete && self.too_many(self.figures(), 1).is_some(),
+            _ => complete && self.too_many(self.figures(), 1).is_some(),
         };
         if opens {
             self.change(at, State::Open, bad);
@@ -484,7 +484,7 @@ impl Model {
         match self.s.ramp {
             Ramp::Steps { hold, .. } => hold,
             Ramp::Curve { over } => over,
-            Ramp::Off => unreachable!(),
+            _ => unreachable!(),
         }
     }
 
@@ -585,9 +585,9 @@ impl Model {
             draw = u128::from(z ^ (z >> 31));
         }
         let spread = match self.s.jitter {
-            Jitter::None => 0,
             Jitter::Equal => wait / 2,
             Jitter::Full => wait,
+            _ => 0,
         };
         (wait - spread + ((draw * (spread + 1)) >> 64)) as u64
     }

@@ -375,6 +375,8 @@ fn every_mistake_is_named() {
         ("max-open=0s", OutOfRange, "max-open", "0s"),
         ("jitter=some", Malformed, "jitter", "some"),
         ("seed=-1", Malformed, "seed", "-1"),
+        ("seed=+5", Malformed, "seed", "+5"),
+        ("seed=", Malformed, "seed", ""),
         (
             "seed=18446744073709551616",
             Malformed,
@@ -431,12 +433,47 @@ fn a_mistake_is_one_sentence() {
     let table = [
         (
             "probs=3",
-            "there is no setting `probs`: allowed is window, min, fail, slow, consecutive, timeout, open, \
-                     backoff, max-open, jitter, seed, probes, judge, lease, auto, ramp",
+            "there is no setting `probs`: allowed is probes, perhaps, of window, min, fail, slow, consecutive, \
+             timeout, open, backoff, max-open, jitter, seed, probes, judge, lease, auto, ramp",
         ),
         (
-            "fail=half",
-            "fail cannot be read from `half`: allowed is a share (50%) or off",
+            "fail=33.33333%",
+            "fail cannot be read from `33.33333%`: allowed is a share of at most four decimals (50%, 33.3333%) or off",
+        ),
+        (
+            "window=500ms",
+            "window cannot be `500ms`: allowed is 1 to 3600 whole buckets; one is 1s if none is named, as in \
+             500ms/100ms",
+        ),
+        (
+            "window=10s/0s",
+            "window cannot be `10s/0s`: allowed is a bucket of 1ns to 365 days (31536000s)",
+        ),
+        (
+            "window=0s/1s",
+            "window cannot be `0s/1s`: allowed is a length of 1ns to 365 days (31536000s)",
+        ),
+        (
+            "window = 100",
+            "window has no value, written window=... without spaces around =: allowed is calls (100), or time and \
+             bucket, their unit ns, us, ms, s, m or h (10s/1s)",
+        ),
+        (
+            "open=10",
+            "open cannot be read from `10`: allowed is a duration in ns, us, ms, s, m or h (60s)",
+        ),
+        (
+            "open=10sec",
+            "open cannot be read from `10sec`: allowed is a duration in ns, us, ms, s, m or h (60s)",
+        ),
+        (
+            "seed=+5",
+            "seed cannot be read from `+5`: allowed is a whole number below 2^64",
+        ),
+        (
+            "fail=off,slow=off,consecutive=3",
+            "judge cannot be `rate`: allowed is first-failure while fail is off: judge=rate, the default, has no rate \
+             then by which failed probes would be too many",
         ),
         ("fail=0%", "fail cannot be `0%`: allowed is 0.0001% to 100%"),
         (
@@ -450,6 +487,28 @@ fn a_mistake_is_one_sentence() {
     ];
     for (text, sentence) in table {
         assert_eq!(text.parse::<Config>().unwrap_err().to_string(), sentence);
+    }
+}
+
+#[test]
+fn the_nearest_key_is_proposed() {
+    for (text, near) in [
+        ("windw=1", "window"),
+        ("Window=1", "window"),
+        ("minimum=1", "min"),
+        ("MIN=1", "min"),
+        ("con=1", "consecutive"),
+        ("maxopen=1", "max-open"),
+        ("max_open=1", "max-open"),
+        ("lesae=1", "lease"),
+        ("time-out=1", "timeout"),
+        ("half=1", ""),
+        ("=1", ""),
+        ("permittedNumberOfCallsInHalfOpenState=1", ""),
+    ] {
+        let err = text.parse::<Config>().unwrap_err();
+        let proposed = err.allowed().split_once(", perhaps, of ");
+        assert_eq!(proposed.map_or("", |it| it.0), near, "{text}");
     }
 }
 

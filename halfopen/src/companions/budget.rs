@@ -40,6 +40,7 @@ const SLICES: u64 = 10;
 
 /// A budget as a person writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BudgetSettings {
     /// The token bucket of the AWS SDKs. Full at the start.
     Aws {

@@ -35,6 +35,7 @@ const ACCEPTS: usize = 1;
 
 /// How a probability becomes a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Draw {
     /// Each call adds the probability to a credit; where that reaches one, a
     /// call is rejected. Even, and the same every time.
