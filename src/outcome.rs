@@ -105,6 +105,7 @@ fn contains(text: &str, phrase: &str) -> bool {
 
 /// Whether `text` says `phrase`, which is in lower case, somewhere without taking it back (`not a
 /// timeout`) and other than as the name of a setting (`timeout=5s`, `"timeoutMs": 5000`).
+#[inline(never)]
 fn is_meant(text: &str, phrase: &str) -> bool {
     let bytes = text.as_bytes();
     let mut places = bytes.windows(phrase.len()).enumerate();

@@ -100,21 +100,20 @@ impl Intake {
     /// Takes one record: as many cells as the header has, then attributes, a key and a value each.
     pub(super) fn take(&mut self, plan: &Plan, record: Record<'_>, row: u64) {
         let cell = |field| cell(plan, record, field);
-        let annotation = cell(Field::Annotation);
+        // Cells that few files have, through one call: what is inlined at each place weighs on the page.
+        let rare = |field| match plan.has(field) {
+            true => rare_cell(plan, record, field),
+            false => "",
+        };
+        let annotation = rare(Field::Annotation);
         if matches!(annotation, "span_event" | "link") {
-            let column = plan.header(Field::Annotation);
-            self.issues
-                .note(Code::NotASpan, Some(row), column, Some(annotation));
-            return;
+            return self.note_cell(plan, Code::NotASpan, Field::Annotation, row, annotation);
         }
         let text = cell(Field::Start);
         let start = plan.time(text, plan.start_unit);
-        let start = start.and_then(|it| with_nanos(it, cell(Field::Nanos)));
+        let start = start.and_then(|it| with_nanos(it, rare(Field::Nanos)));
         let Some(start) = start.filter(|it| STARTS.contains(&it.ns)) else {
-            let column = plan.header(Field::Start);
-            self.issues
-                .note(Code::BadTime, Some(row), column, Some(text));
-            return;
+            return self.note_cell(plan, Code::BadTime, Field::Start, row, text);
         };
         self.note_stamp(start, plan, row);
         let duration = self.duration(plan, record, start.ns, row);
@@ -128,26 +127,19 @@ impl Intake {
             (Field::Parent, &mut parent),
         ] {
             if is_broken(id) {
-                let column = plan.header(field);
-                self.issues.note(Code::BadId, Some(row), column, Some(id));
+                self.note_cell(plan, Code::BadId, field, row, id);
                 *id = "";
             }
         }
         let mut joined = std::mem::take(&mut self.joined);
         if !trace.is_empty() && plan.has(Field::TraceLow) {
             joined.clear();
-            joined.extend([trace, ":", cell(Field::TraceLow)]);
+            joined.extend([trace, ":", rare(Field::TraceLow)]);
             trace = &joined;
         }
-        if of_spreadsheet(trace) || of_spreadsheet(span) {
-            let (field, got) = if of_spreadsheet(trace) {
-                (Field::Trace, trace)
-            } else {
-                (Field::Span, span)
-            };
-            let column = plan.header(field);
-            let issues = &mut self.issues;
-            issues.note(Code::SpreadsheetIds, Some(row), column, Some(got));
+        let rewritten = [(Field::Trace, trace), (Field::Span, span)];
+        if let Some(&(field, id)) = rewritten.iter().find(|it| of_spreadsheet(it.1)) {
+            self.note_cell(plan, Code::SpreadsheetIds, field, row, id);
             (trace, span, parent) = ("", "", "");
         } else if trace.is_empty() {
             self.without_trace.note(row);
@@ -166,7 +158,7 @@ impl Intake {
             (trace, span, parent) = (padded(trace, a), padded(span, b), padded(parent, c));
         }
         if is_no_parent(parent) {
-            let references = cell(Field::References);
+            let references = rare(Field::References);
             parent = parent_of_references(references);
         }
         let of_root = is_no_parent(parent)
@@ -183,16 +175,16 @@ impl Intake {
             Kind::Unset => kind(found.kind),
             told => told,
         };
-        let http = status_number(cell(Field::Http)).or(found.http);
-        let grpc = status_number(cell(Field::Grpc)).or(found.grpc);
+        let http = status_number(rare(Field::Http)).or(found.http);
+        let grpc = status_number(rare(Field::Grpc)).or(found.grpc);
         // A column of gRPC codes may hold HTTP's too: those begin where gRPC's have long ended.
         let http = http.or(grpc.filter(|&it| it >= 100));
         let grpc = grpc.filter(|&it| it <= 16);
         let status = status(cell(Field::Status));
         let failed = [
             status.failed,
-            truth(cell(Field::Error)),
-            truth(cell(Field::Success)).map(|it| !it),
+            truth(rare(Field::Error)),
+            truth(rare(Field::Success)).map(|it| !it),
             found.error,
             found.failed,
         ];
@@ -201,7 +193,7 @@ impl Intake {
         } else {
             failed.into_iter().flatten().next()
         };
-        let mut message = cell(Field::Message);
+        let mut message = rare(Field::Message);
         if message.is_empty() {
             message = found.message.1;
             // Only cells of attributes hold texts with their backslashes.
@@ -221,7 +213,7 @@ impl Intake {
         };
 
         let mut service = cell(Field::Service);
-        let mut instance = cell(Field::Instance);
+        let mut instance = rare(Field::Instance);
         if service.is_empty() {
             service = found.service;
         }
@@ -231,7 +223,7 @@ impl Intake {
         if instance.is_empty() {
             instance = found.instance.1;
         }
-        let mut peer = cell(Field::Peer);
+        let mut peer = rare(Field::Peer);
         if peer.is_empty() {
             peer = found.peer.1;
         }
@@ -241,11 +233,11 @@ impl Intake {
         }
         if exporter.rows_are_ends_of_calls {
             let called = if peer == "(?)" { "" } else { peer };
-            let of_callee = cell(Field::Duration).starts_with('-');
+            let of_callee = rare(Field::Duration).starts_with('-');
             (kind, service, instance, peer) = match of_callee {
-                true => (Kind::Server, called, cell(Field::CalleeInstance), ""),
+                true => (Kind::Server, called, rare(Field::CalleeInstance), ""),
                 // Databases and queues have no name, but tell what they are.
-                false if called.is_empty() => (Kind::Client, service, instance, cell(Field::Kind)),
+                false if called.is_empty() => (Kind::Client, service, instance, rare(Field::Kind)),
                 false => (Kind::Client, service, instance, called),
             };
         }
@@ -267,15 +259,22 @@ impl Intake {
             row: u32::try_from(row).unwrap_or(u32::MAX),
         });
         (self.made_up, self.joined) = (made_up, joined);
-        let mut state = cell(Field::TraceState);
+        let mut state = rare(Field::TraceState);
         if state.is_empty() {
             state = found.state;
         }
         let rate = sampling::of_trace_state(state);
-        if let Some(rate) = rate.or_else(|| sampling::of_cell(cell(Field::SampleRate))) {
+        if let Some(rate) = rate.or_else(|| sampling::of_cell(rare(Field::SampleRate))) {
             self.sampled.note(row);
             self.rates.note(rate);
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn note_cell(&mut self, plan: &Plan, code: Code, field: Field, row: u64, got: &str) {
+        let column = plan.header(field);
+        self.issues.note(code, Some(row), column, Some(got));
     }
 
     fn note_stamp(&mut self, stamp: Stamp, plan: &Plan, row: u64) {
@@ -489,9 +488,19 @@ fn cell<'a>(plan: &Plan, record: Record<'a>, field: Field) -> &'a str {
     if tried[1] == ABSENT {
         return "";
     }
-    let others = tried[1..].iter().take_while(|&&column| column != ABSENT);
-    let mut others = others.map(|&column| unguarded(record.get(column as usize)));
-    others.find(|text| !is_blank(text)).unwrap_or("")
+    next_cell(record, &tried[1..])
+}
+
+#[inline(never)]
+fn next_cell<'a>(record: Record<'a>, tried: &[u32]) -> &'a str {
+    let tried = tried.iter().take_while(|&&column| column != ABSENT);
+    let mut cells = tried.map(|&column| unguarded(record.get(column as usize)));
+    cells.find(|text| !is_blank(text)).unwrap_or("")
+}
+
+#[inline(never)]
+fn rare_cell<'a>(plan: &Plan, record: Record<'a>, field: Field) -> &'a str {
+    cell(plan, record, field)
 }
 
 /// Exporters put an apostrophe before what a spreadsheet would take for a formula.

@@ -12,7 +12,7 @@ use std::str::FromStr;
 
 use super::exporters::Field;
 use super::time::{self, Unit, parse_duration, print_duration};
-use crate::view;
+use crate::{order, view};
 
 /// What a person says about a file; nothing by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -73,9 +73,8 @@ impl Told {
         let replaced = |it: &(Field, String)| other.columns.iter().any(|of| of.0 == it.0);
         self.columns.retain(|it| !replaced(it));
         self.columns.extend(other.columns);
-        self.columns.sort();
         Told {
-            columns: self.columns,
+            columns: in_order(self.columns),
             start_unit: other.start_unit.or(self.start_unit),
             end_unit: other.end_unit.or(self.end_unit),
             duration_unit: other.duration_unit.or(self.duration_unit),
@@ -179,6 +178,10 @@ impl Told {
     }
 }
 
+fn in_order(columns: Vec<(Field, String)>) -> Vec<(Field, String)> {
+    order::sorted(columns, &mut Ord::cmp)
+}
+
 /// Sets what may be said once.
 fn once<T>(
     to: &mut Option<T>,
@@ -219,48 +222,57 @@ impl FromStr for Told {
                 expected,
             })?;
         }
-        told.columns.sort();
+        told.columns = in_order(told.columns);
         Ok(told)
     }
 }
 
 impl fmt::Display for Told {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut parts: Vec<String> = Vec::new();
-        let mut units = TIMED.map(|field| (field, self.unit(field)));
+        let mut text = String::new();
+        let mut units = TIMED.map(|field| self.unit(field));
         for (field, name) in &self.columns {
-            let mut part = [field.as_str(), "=", &escaped(name)].concat();
-            let unit = units
-                .iter_mut()
-                .find(|it| it.0 == *field && !name.is_empty());
-            if let Some(unit) = unit.and_then(|it| it.1.take()) {
-                part.push('@');
-                part.push_str(unit.as_str());
+            add(&mut text, field.as_str(), &escaped(name));
+            let unit = TIMED.iter().position(|it| it == field && !name.is_empty());
+            if let Some(unit) = unit.and_then(|at| units[at].take()) {
+                text.push('@');
+                text.push_str(unit.as_str());
             }
-            parts.push(part);
         }
-        let mut add = |key: &str, value: &str| parts.push([key, "=", value].concat());
-        for (field, unit) in units {
+        for (field, unit) in TIMED.iter().zip(units) {
             if let Some(unit) = unit {
-                add(field.as_str(), &["@", unit.as_str()].concat());
+                add(&mut text, field.as_str(), "@");
+                text.push_str(unit.as_str());
             }
         }
         if let Some(seconds) = self.zone {
-            add("zone", &zone_name(seconds));
+            add(&mut text, "zone", &zone_name(seconds));
         }
         if let Some(first) = self.day_first {
-            add("dates", if first { "day-first" } else { "month-first" });
+            let order = if first { "day-first" } else { "month-first" };
+            add(&mut text, "dates", order);
         }
         if let Some(ns) = self.failed_over {
-            add("failed", &print_duration(ns));
+            add(&mut text, "failed", &print_duration(ns));
         }
         if let Some(from) = self.http_failed {
-            add("http-failed", if from == 400 { "400" } else { "500" });
+            add(
+                &mut text,
+                "http-failed",
+                if from == 400 { "400" } else { "500" },
+            );
         }
         if let Some(yes) = self.logical {
-            add("logical", if yes { "yes" } else { "no" });
+            add(&mut text, "logical", if yes { "yes" } else { "no" });
         }
-        to.write_str(&parts.join(","))
+        to.write_str(text.strip_prefix(',').unwrap_or(&text))
+    }
+}
+
+#[inline(never)]
+fn add(text: &mut String, key: &str, value: &str) {
+    for part in [",", key, "=", value] {
+        text.push_str(part);
     }
 }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::exporters::{COMMON, Field, normal};
 use super::time::{self, Unit, parse_duration, parse_time};
+use crate::order;
 
 const ROWS: usize = 5;
 const COLUMNS: usize = 64;
@@ -107,7 +108,7 @@ fn guesses(headers: &[String], rows: &[Vec<String>]) -> Vec<(String, u32)> {
             guesses.push((field, column));
         }
     }
-    guesses.sort();
+    let guesses = order::sorted(guesses, &mut Ord::cmp);
     let named = |(field, column): (Field, usize)| (field.as_str().to_owned(), column as u32);
     guesses.into_iter().map(named).collect()
 }
