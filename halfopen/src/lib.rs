@@ -75,6 +75,38 @@ assert_eq!((last.at, last.to, last.cause), (35 * S, State::Closed, Cause::RampDo
 # Ok::<(), halfopen::ConfigError>(())
 ```
 
+# Timeouts go inside
+
+A breaker learns from results, and **a call that is dropped has none**: neither
+a [`Guard`] that is dropped counts anything, nor the future of
+[`call_async`](Breaker::call_async) or of the tower service. The setting
+`timeout` interrupts nothing, either: it judges a result when that comes. So the
+timeout that cuts calls off belongs *inside* the breaker, where it is an error:
+
+```
+# #[cfg(feature = "std")] {
+# use halfopen::Breaker;
+# use std::{future::Future, io, time::Duration};
+# const SECOND: Duration = Duration::from_secs(1);
+# async fn timeout<F: Future>(_: Duration, call: F) -> Result<F::Output, io::Error> { Ok(call.await) }
+# async fn fetch() -> Result<String, io::Error> { Ok("price list".to_string()) }
+# async fn example(catalog: Breaker) {
+// Right: the breaker sees that the call timed out.
+let prices = catalog.call_async(async || timeout(SECOND, fetch()).await?).await;
+
+// Wrong: the timeout drops the call, and the breaker sees nothing.
+let prices = timeout(SECOND, catalog.call_async(fetch)).await;
+# }
+# }
+```
+
+The wrong way round, a callee that hangs never opens the breaker. A breaker that
+is half-open stays so: a probe that is dropped gives its slot back and the next
+caller has it, so that at most `probes` calls at a time wait for a callee that
+hangs, for as long as none reports. Where callers go away by themselves, let the
+call run on without them, or cut it off inside before they do. With tower:
+`.layer(BreakerLayer::new(breaker))` comes before, outside of, `.timeout(..)`.
+
 # Where to start
 
 * [`Config`]: the settings, as text (the table is in [`text`]) or as
@@ -90,7 +122,21 @@ assert_eq!((last.at, last.to, last.cause), (35 * S, State::Closed, Cause::RampDo
   [`snapshot`](Machine::snapshot) say what happened.
 * [`companions`]: timeouts, retries and their budgets, bulkhead, limits, load
   shedding, throttling, outlier ejection, rate limits, each a machine of its
-  own; a [`Stack`](companions::Stack) puts several around a breaker.
+  own.
+* [`Stack`](companions::Stack) puts several of them around a breaker, in the
+  right order. It is for hosts without such layers: blocking services, by way of
+  [`SharedStack`](companions::SharedStack), event loops, simulations. Who has
+  tower or a client that retries needs the breaker alone.
+* To run: `examples/basic.rs` (a service's call in thirty lines),
+  `examples/stack.rs` (a blocking client with all layers), `examples/herd.rs`
+  (what a ramp does, over real connections).
+
+A dashboard calls [`advance`](Breaker::advance) and then
+[`snapshot`](Breaker::snapshot): looking changes nothing, and with little
+traffic the state may be one that is over. With `auto`, or where a listener is
+to hear of a change when it is due, a task calls `advance` at
+[`next_deadline`](Breaker::next_deadline); its five lines are at
+[`advance`](Breaker::advance).
 
 # What holds
 
@@ -103,6 +149,8 @@ assert_eq!((last.at, last.to, last.cause), (35 * S, State::Closed, Cause::RampDo
 * **The lock is not held during calls**, nor while listeners run. State,
   generation and deadline of an answer are always of one moment.
 * **Integers only.** Rates are compared in integers, and 29 of 100 is 29 %.
+* **A clock that goes back undoes nothing.** State goes by the largest time seen,
+  durations by the clock as it was read.
 * **Boundaries.** Rates trip at `>=`; the wait is over at `>=`; a call is slow
   when it takes longer (`>`) than its threshold and over its timeout at `>=`.
   A deadline acts at its due time, before what else happens at that time.
@@ -119,9 +167,10 @@ assert_eq!((last.at, last.to, last.cause), (35 * S, State::Closed, Cause::RampDo
 | `std` (default) | [`Breaker`], its clocks; needs 64-bit atomics. Without it the crate is `no_std` and needs `alloc` |
 | `serde` | [`Config`] as its settings text, [`Snapshot`], [`Transition`] and [`Figures`] as structs |
 | `tower` | a `Layer` and a `Service`, with a classifier of responses |
-| `tracing` | `breaker.name`, `breaker.state`, `breaker.generation`, `breaker.rejected` on each call's span, an event for each transition; some 450 bytes more a breaker |
+| `tracing` | a span `breaker.call` around each call, with `breaker.name`, `breaker.state`, `breaker.generation` and `breaker.rejected`, and an event for each transition: all names are on the module's page; some 450 bytes more a breaker |
 
-Rust 1.95 or later.
+Rust 1.95 or later, which is what all its tests run with. Older ones from 1.88
+on (edition 2024, let chains) may do, but nobody has tried.
 
 # Coming from another breaker
 
@@ -139,20 +188,65 @@ Rust 1.95 or later.
 | `open=60s` | `waitDurationInOpenState` | `sleepWindowInMilliseconds` | `BreakDuration` | `Timeout` |
 | `backoff`, `max-open`, `jitter` | `waitIntervalFunctionInOpenState` | - | `BreakDurationGenerator` | - |
 | `probes=10` | `permittedNumberOfCalls` `InHalfOpenState` | 1 | 1 | `MaxRequests` |
-| `judge=rate` | always | - | - | - |
+| `judge=rate` | always, there when `minimumNumberOfCalls` are in if those are fewer, here when all `probes` are | - | - | - |
 | `judge=first-failure` | - | always | always | always |
-| `lease=30s` | `maxWaitDurationInHalfOpenState`, default for ever | - | - | - |
-| `auto=yes` | `automaticTransitionFromOpen` `ToHalfOpenEnabled` | - | - | - |
+| `lease=30s` | `maxWaitDurationInHalfOpenState`, default for ever: there the whole round has it, here each probe | - | - | - |
+| `auto=yes` and a task that calls `advance` | `automaticTransitionFromOpen` `ToHalfOpenEnabled` | - | - | - |
 | `ramp` | - | - | - | - |
-| [`call_with`](Breaker::call_with), `Outcome::Ignored` | `recordResult`, `ignoreExceptions` | `HystrixBadRequestException` | `ShouldHandle` | `IsSuccessful`, `IsExcluded` |
+| [`call_with`](Breaker::call_with), [`call_or_else_with`](Breaker::call_or_else_with), `Outcome::Ignored` | `recordResult`, `ignoreExceptions` | `HystrixBadRequestException` | `ShouldHandle` | `IsSuccessful`, `IsExcluded` |
 | [`force_open`](Breaker::force_open), [`disable`](Breaker::disable) | `FORCED_OPEN`, `DISABLED` | `forceOpen`, `forceClosed` | `Isolate` | - |
 | [`metrics_only`](Breaker::metrics_only) | `METRICS_ONLY` | - | - | - |
 | [`on_transition`](Builder::on_transition) | event publisher | event notifier | `OnOpened` and others | `OnStateChange`, under its lock |
 
-What will feel different: late results are dropped (resilience4j, Hystrix and
-Polly count them in whatever state they meet); a cancelled probe decides
-nothing (in Polly it closes); rates trip on successes too, as they may complete
-the minimum.
+For example, this configuration of resilience4j,
+
+```yaml
+resilience4j.circuitbreaker.instances.catalog:
+  slidingWindowType: TIME_BASED
+  slidingWindowSize: 10
+  minimumNumberOfCalls: 20
+  failureRateThreshold: 50
+  slowCallRateThreshold: 80
+  slowCallDurationThreshold: 2s
+  waitDurationInOpenState: 10s
+  permittedNumberOfCallsInHalfOpenState: 5
+  ignoreExceptions: [com.example.NotFoundException]
+```
+
+is this:
+
+```
+# #[cfg(feature = "std")] {
+# use halfopen::{Builder, Outcome};
+# enum Error { NotFound, Down }
+# fn find() -> Result<u32, Error> { Err(Error::NotFound) }
+let settings = "window=10s/1s min=20 fail=50% slow=80%@2s open=10s probes=5";
+let catalog = Builder::new(settings.parse()?).name("catalog").build();
+
+let price = catalog.call_with(find, |result| match result {
+    Ok(_) => Outcome::Success,
+    Err(Error::NotFound) => Outcome::Ignored,
+    Err(_) => Outcome::Failure,
+});
+# assert!(price.is_err());
+# }
+# Ok::<(), halfopen::ConfigError>(())
+```
+
+What will feel different:
+
+* Late results are dropped. resilience4j, Hystrix and Polly count them in
+  whatever state they meet.
+* A call that is cancelled or panics counts nothing, as nobody knows what would
+  have come of it. In resilience4j an exception is an error, which here is an
+  `Err`; where a panic is the callee's doing, `catch_unwind` inside makes it one.
+  A cancelled probe decides nothing; in Polly it closes the breaker.
+* Rates trip on successes too, as they may complete the minimum.
+* There is no background thread, and no state changes by being looked at: until
+  a call or [`advance`](Breaker::advance) comes by, a breaker whose wait is over
+  still says that it is open.
+* There is no registry. A breaker is a handle that is cheap to clone: keep it
+  beside the client that it guards, or in a map of your own.
 
 # Choosing values
 
@@ -160,7 +254,8 @@ the minimum.
   to a callee, or one operation of it. A breaker over shards, of which one is
   down, makes a partial failure total.
 * **`timeout`, `slow`.** A callee that hangs is not seen by its errors: its
-  calls end late. Take the timeout from the latency that still is of use to the
+  calls end late. Neither interrupts a call: see [Timeouts go inside]. Take the
+  timeout from the latency that still is of use to the
   caller, the slow threshold a little above the callee's usual 99th percentile,
   `slow=50%` to `80%`. resilience4j's default of 60 s is one that no caller waits
   for.
@@ -179,7 +274,10 @@ the minimum.
   50 instances with 10 probes are 500 calls.
 * **`lease`.** Longer than any call that still counts: above the timeout.
 * **`auto`.** On if something routes around a breaker that is open: it never
-  gets the call that would make it half-open.
+  gets the call that would make it half-open. Somebody has to call
+  [`advance`](Breaker::advance) then.
+* **`fail=off`.** For callers that want `consecutive` or `slow` alone. Probes are
+  then judged by `first-failure`, as a failed one may not close the breaker.
 
 ## When a ramp helps, and when not
 
@@ -209,6 +307,9 @@ capacity grows a second under load.
 * **An autoscaler that sees only the load that was admitted** scales to that.
   Ramp slower than it reacts: some minutes for a Kubernetes autoscaler, whose
   metrics are a minute old, and seconds for one that looks at the queue.
+* **The share is of the calls that ask,** whatever becomes of them.
+
+[Timeouts go inside]: #timeouts-go-inside
 */
 #![no_std]
 #![forbid(unsafe_code)]

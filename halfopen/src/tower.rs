@@ -14,8 +14,8 @@
 //!
 //! The other way round, the timeout drops the breaker's future, and a future
 //! that is dropped counts nothing: a callee that hangs would never open the
-//! breaker. So would its probes: each is given back, and the breaker stays
-//! half-open until one reports.
+//! breaker, and one that is half-open would stay so, as each probe is given
+//! back, until one reports.
 //!
 //! # Readiness
 //!

@@ -30,7 +30,11 @@ fn readme(page: &str) -> String {
     for line in page.lines() {
         if line.starts_with("```") {
             code = !code;
-            out += if code { "```rust" } else { "```" };
+            out += if code && line == "```" {
+                "```rust"
+            } else {
+                line
+            };
         } else if code {
             if line.starts_with("# ") {
                 continue;
