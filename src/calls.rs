@@ -226,7 +226,7 @@ pub fn proposed_failed_over(edges: &[Edge]) -> Option<u64> {
 }
 
 /// Where calls end that a timeout cut: up to 2 % or 50 ms above it, whichever is more.
-fn just_above(timeout: u64) -> std::ops::Range<u64> {
+pub(crate) fn just_above(timeout: u64) -> std::ops::Range<u64> {
     timeout..timeout + (timeout / 50).max(50_000_000) + 1
 }
 

@@ -5,6 +5,7 @@
 //! calls of one edge, [`plot`] draws. [`engine`] is the one door to all of it, for the page and for
 //! the command line alike. ARCHITECTURE.md has the map.
 
+pub mod advise;
 pub mod calls;
 pub mod clickhouse;
 pub mod dataset;

@@ -3,6 +3,7 @@
 //! One file a command; [`input`] reads files, or what a server has, for all of them. Each command computes through the
 //! library and prints either sentences or, with `--json`, the keys that scripts rely on.
 
+mod advise;
 mod clickhouse;
 mod edge;
 mod herds;
@@ -33,6 +34,8 @@ enum Command {
     Replay(replay::Options),
     /// Finds the recovery attempts, tells what the breakers did, and which settings explain it.
     Herds(herds::Options),
+    /// Tells timeouts in use and proposes some, what pools bear, and what was worked on for nobody.
+    Advise(advise::Options),
     /// Draws a view as a PNG or an SVG.
     Plot(plot::Options),
 }
@@ -43,6 +46,7 @@ impl Command {
             Command::Inspect(files) => &files.input,
             Command::Replay(options) => &options.asked.files.input,
             Command::Herds(options) => &options.asked.files.input,
+            Command::Advise(options) => &options.files.input,
             Command::Plot(options) => options.input(),
         }
     }
@@ -114,6 +118,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Inspect(files) => inspect::run(files),
         Command::Replay(options) => replay::run(options),
         Command::Herds(options) => herds::run(options),
+        Command::Advise(options) => advise::run(options),
         Command::Plot(options) => plot::run(options),
     }
 }

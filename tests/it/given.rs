@@ -93,6 +93,8 @@ fn kind_of(word: &str) -> Kind {
         "client" => Kind::Client,
         "server" => Kind::Server,
         "internal" => Kind::Internal,
+        "producer" => Kind::Producer,
+        "consumer" => Kind::Consumer,
         "unset" => Kind::Unset,
         _ => panic!("no kind: {word}"),
     }

@@ -1,5 +1,6 @@
 //! Behaviour tests of the library, one module an area.
 
+mod advise;
 mod calls;
 mod cli;
 mod clickhouse;
