@@ -13,8 +13,9 @@ use super::intake::{Attribute, Intake, attribute};
 use super::json::{Tokens, Visitor};
 use super::places::*;
 use super::plan::Plan;
+use super::sheet::push_text;
 use super::told::Told;
-use super::unreadable::{NAMES, Unreadable};
+use super::unreadable::{NAMES, Unreadable, after_byte};
 use super::waiting::{Format, Queue, Texts};
 use crate::issues::Code;
 
@@ -38,11 +39,15 @@ impl Documents {
 
     pub(super) fn push(&mut self, text: &[u8], intake: &mut Intake) -> Result<(), Unreadable> {
         let spans = &mut self.spans;
-        self.tokens.push(text, &mut Taking { spans, intake })
+        if self.tokens.push(text, &mut Taking { spans, intake }) {
+            Ok(())
+        } else {
+            Err(Unreadable::trace_too_long(self.spans.limits.waiting))
+        }
     }
 
     /// The end of the text. Gives back what the records were taken by.
-    pub(super) fn finish(mut self, intake: &mut Intake) -> Result<Plan, Unreadable> {
+    pub(super) fn finish(&mut self, intake: &mut Intake) -> Result<Option<Plan>, Unreadable> {
         let spans = &mut self.spans;
         let whole = self.tokens.is_whole();
         if !whole {
@@ -52,10 +57,8 @@ impl Documents {
         spans.queue.settle(intake);
         let format = spans.told.or(spans.no_traces.then_some(Format::Jaeger));
         match format {
-            Some(format) => spans.queue.plan(format),
-            None if whole && spans.broken_at.is_none() => {
-                Err(Unreadable::json(spans.keys.iter().map(String::as_str)))
-            }
+            Some(format) => Ok(spans.queue.plan(format)),
+            None if whole && spans.broken_at.is_none() => Err(Unreadable::json(&spans.keys)),
             None => Err(Unreadable::json_broken(spans.broken_at)),
         }
     }
@@ -177,8 +180,8 @@ impl Spans {
     fn reference_ends(&mut self) {
         let (kind, target) = (self.said.get(TYPE), self.said.get(TARGET));
         let pieces = ["refType=", kind, ";spanID=", target, ";"];
-        if !self.too_long {
-            self.references.extend(pieces);
+        for piece in pieces.iter().filter(|_| !self.too_long) {
+            self.references.push_str(piece);
         }
         self.measure();
         self.said.back_to_mark();
@@ -191,7 +194,7 @@ impl Spans {
             return;
         }
         let cells = self.queue.cells();
-        for cell in TRACE..=MESSAGE {
+        for cell in TRACE..OWNER {
             let said = self.said.get(cell);
             match (format, cell) {
                 (Format::Jaeger, REFERENCES_KIND) => cells.push(&self.references),
@@ -265,14 +268,11 @@ impl Visitor for Taking<'_> {
         true
     }
 
-    fn end(&mut self) -> Result<(), Unreadable> {
+    fn end(&mut self) -> bool {
         let spans = &mut *self.spans;
-        let Some((place, object)) = spans.open.pop() else {
-            return Ok(());
+        let Some((place, true)) = spans.open.pop() else {
+            return true;
         };
-        if !object {
-            return Ok(());
-        }
         match place {
             Place::Attribute => spans.attribute_ends(),
             Place::Reference => spans.reference_ends(),
@@ -287,13 +287,9 @@ impl Visitor for Taking<'_> {
             Place::Processes | Place::ResourceSpans | Place::Document => {
                 spans.queue.settle(self.intake);
             }
-            _ => return Ok(()),
+            _ => {}
         }
-        let limits = spans.limits;
-        if spans.queue.size() > limits.waiting {
-            return Err(Unreadable::trace_too_long(spans.met, limits.waiting));
-        }
-        Ok(())
+        spans.queue.size() <= spans.limits.waiting
     }
 
     fn key(&mut self, key: &[u8]) {
@@ -301,7 +297,7 @@ impl Visitor for Taking<'_> {
         let place = spans.open.last().map_or(Place::Nowhere, |it| it.0);
         if place == Place::Processes {
             spans.process.clear();
-            spans.process.push_str(&String::from_utf8_lossy(key));
+            push_text(key, &mut spans.process);
             spans.way = Way {
                 cell: NO_CELL,
                 place: Place::Process,
@@ -309,7 +305,9 @@ impl Visitor for Taking<'_> {
             return;
         }
         if place == Place::Document && spans.keys.len() <= NAMES {
-            spans.keys.push(String::from_utf8_lossy(key).into_owned());
+            let mut name = String::new();
+            push_text(key, &mut name);
+            spans.keys.push(name);
         }
         spans.way = way(place, key);
     }
@@ -333,12 +331,8 @@ impl Visitor for Taking<'_> {
         let row = spans.row();
         let said = &mut spans.said;
         let start = said.text.len();
-        match std::str::from_utf8(value) {
-            Ok(value) => said.text.push_str(value),
-            Err(_) => {
-                self.intake.issues.note(Code::Encoding, row, None, None);
-                said.text.extend(value.iter().map(|&b| char::from(b)));
-            }
+        if !push_text(value, &mut said.text) {
+            self.intake.issues.note(Code::Encoding, row, None, None);
         }
         said.cells[usize::from(cell)] = (start, said.text.len());
         spans.measure();
@@ -347,7 +341,7 @@ impl Visitor for Taking<'_> {
     fn broken(&mut self, byte: u64) {
         let spans = &mut *self.spans;
         spans.broken_at.get_or_insert(byte);
-        let (row, got) = (spans.row(), format!("after byte {byte}"));
+        let (row, got) = (spans.row(), after_byte(byte));
         let issues = &mut self.intake.issues;
         issues.note(Code::JsonBroken, row, None, Some(&got));
         spans.queue.settle(self.intake);
@@ -376,8 +370,10 @@ fn hex_of_base64(text: &str, to: &mut String) -> bool {
         held += 6;
         if held >= 8 {
             held -= 8;
-            let digit = |shift: u32| char::from_digit((bits >> shift) & 15, 16);
-            to.extend([digit(held + 4), digit(held)].into_iter().flatten());
+            for shift in [held + 4, held] {
+                let digit = b"0123456789abcdef"[(bits >> shift & 15) as usize];
+                to.push(char::from(digit));
+            }
         }
     }
     true

@@ -10,14 +10,12 @@
 //! where a line begins with `{` or `[`. In a file whose first document has a line of its own such
 //! a line always begins a document, so that one that was cut costs no other.
 
-use super::unreadable::Unreadable;
-
 /// Who is told what the text holds.
 pub(super) trait Visitor {
     /// An object or a list begins. `false`: nothing in it is wanted, and no more is told of it.
     fn begin(&mut self, object: bool) -> bool;
-    /// The object or list that began last ends.
-    fn end(&mut self) -> Result<(), Unreadable>;
+    /// The object or list that began last ends. `false`: no more can be taken.
+    fn end(&mut self) -> bool;
     /// The key of the value that comes next.
     fn key(&mut self, key: &[u8]);
     /// How many bytes of the plain value that comes next are wanted.
@@ -49,6 +47,8 @@ pub(super) struct Tokens {
     /// Whether the document goes over several lines, and whether the first one did.
     spread: bool,
     first_spread: Option<bool>,
+    /// The visitor can take no more.
+    full: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -98,10 +98,12 @@ impl Tokens {
             last: b'\n',
             spread: false,
             first_spread: None,
+            full: false,
         }
     }
 
-    pub(super) fn push(&mut self, bytes: &[u8], to: &mut impl Visitor) -> Result<(), Unreadable> {
+    /// Takes the next piece, unless the visitor can take no more.
+    pub(super) fn push(&mut self, bytes: &[u8], to: &mut impl Visitor) -> bool {
         let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
             let rest = &bytes[at..];
@@ -128,27 +130,19 @@ impl Tokens {
                     }
                 }
                 State::Escape => {
-                    let meant = match byte {
-                        b'n' => b'\n',
-                        b't' => b'\t',
-                        b'r' => b'\r',
-                        b'b' => 8,
-                        b'f' => 12,
-                        b'"' | b'\\' | b'/' => byte,
-                        b'u' => {
-                            (self.unit, self.digits) = (0, 0);
-                            self.state = State::Hex;
-                            at += 1;
-                            continue;
-                        }
-                        _ => {
-                            self.broken(at, false, to);
-                            continue;
-                        }
-                    };
-                    self.keep(&[meant]);
-                    self.state = State::Text;
-                    at += 1;
+                    const WRITTEN: &[u8; 8] = b"ntrbf\"\\/";
+                    const MEANT: &[u8; 8] = b"\n\t\r\x08\x0C\"\\/";
+                    if byte == b'u' {
+                        (self.unit, self.digits) = (0, 0);
+                        self.state = State::Hex;
+                        at += 1;
+                    } else if let Some(nth) = WRITTEN.iter().position(|&it| it == byte) {
+                        self.keep(&MEANT[nth..=nth]);
+                        self.state = State::Text;
+                        at += 1;
+                    } else {
+                        self.broken(at, false, to);
+                    }
                 }
                 State::Hex => match char::from(byte).to_digit(16) {
                     Some(digit) => {
@@ -221,10 +215,13 @@ impl Tokens {
                 state => {
                     let begins_line = begins_line();
                     let cut = self.depth > 0 && self.first_spread == Some(false) && begins_line;
-                    if cut || !self.structure(state, byte, to)? {
+                    if cut || !self.structure(state, byte, to) {
                         self.broken(at, begins_line, to);
                     } else if self.state != State::Bare {
                         at += 1;
+                    }
+                    if self.full {
+                        return false;
                     }
                 }
             }
@@ -233,7 +230,7 @@ impl Tokens {
             self.last = last;
         }
         self.before += bytes.len() as u64;
-        Ok(())
+        true
     }
 
     /// Whether the text may end here.
@@ -242,12 +239,7 @@ impl Tokens {
     }
 
     /// Takes one byte outside of texts, or tells that it cannot stand there.
-    fn structure(
-        &mut self,
-        state: State,
-        byte: u8,
-        to: &mut impl Visitor,
-    ) -> Result<bool, Unreadable> {
+    fn structure(&mut self, state: State, byte: u8, to: &mut impl Visitor) -> bool {
         let in_object = self.objects & 1 != 0;
         match (state, byte) {
             (State::Document | State::First | State::Value, b'{' | b'[') => {
@@ -286,15 +278,15 @@ impl Tokens {
             (State::Colon, b':') => self.state = State::Value,
             (State::Next, b',') if in_object => self.state = State::Key,
             (State::Next, b',') => self.state = State::Value,
-            (State::FirstKey, b'}') | (State::First, b']') => self.end(to)?,
-            (State::Next, b'}') if in_object => self.end(to)?,
-            (State::Next, b']') if !in_object => self.end(to)?,
-            _ => return Ok(false),
+            (State::FirstKey, b'}') | (State::First, b']') => self.end(to),
+            (State::Next, b'}') if in_object => self.end(to),
+            (State::Next, b']') if !in_object => self.end(to),
+            _ => return false,
         }
-        Ok(true)
+        true
     }
 
-    fn end(&mut self, to: &mut impl Visitor) -> Result<(), Unreadable> {
+    fn end(&mut self, to: &mut impl Visitor) {
         self.depth -= 1;
         self.objects >>= 1;
         self.state = State::Next;
@@ -302,7 +294,7 @@ impl Tokens {
             self.state = State::Document;
             self.first_spread.get_or_insert(self.spread);
         }
-        to.end()
+        self.full = !to.end();
     }
 
     fn broken(&mut self, at: usize, begins_line: bool, to: &mut impl Visitor) {
@@ -334,7 +326,6 @@ impl Tokens {
         };
     }
 
-    #[inline]
     fn keep(&mut self, piece: &[u8]) {
         if !piece.is_empty() {
             self.lone_half();
@@ -398,9 +389,9 @@ mod tests {
             !skipped
         }
 
-        fn end(&mut self) -> Result<(), Unreadable> {
+        fn end(&mut self) -> bool {
             self.events.push('.');
-            Ok(())
+            true
         }
 
         fn key(&mut self, key: &[u8]) {
@@ -429,7 +420,7 @@ mod tests {
         for piece in [1, 2, 3, text.len().max(1)] {
             let (mut tokens, mut script) = (Tokens::new(), Script::default());
             for piece in text.as_bytes().chunks(piece) {
-                tokens.push(piece, &mut script).unwrap();
+                assert!(tokens.push(piece, &mut script));
             }
             if !tokens.is_whole() {
                 script.events.push('~');
@@ -498,7 +489,7 @@ mod tests {
         for end in 1..line.len() - 2 {
             let text = format!("{line}{}\n{line}", &line[..end]);
             let (mut tokens, mut script) = (Tokens::new(), Script::default());
-            tokens.push(text.as_bytes(), &mut script).unwrap();
+            assert!(tokens.push(text.as_bytes(), &mut script));
             let events = &script.events;
             assert!(
                 events.starts_with(told) && events.ends_with(told),

@@ -136,10 +136,15 @@ pub(super) fn recognise_headerless(cells: &[String]) -> Option<Cells> {
             && parse_duration(cell(Field::Duration), Unit::Ns, false) != time::Told::Nothing;
         let id = cell(Field::Trace);
         if timed && id.len() >= 2 && id.bytes().all(|b| b.is_ascii_hexdigit()) {
-            return Some(layout.iter().map(|&it| it.to_owned()).collect());
+            return Some(owned(layout));
         }
     }
     None
+}
+
+/// A layout as the headers of a file.
+pub(super) fn owned(layout: &[&str]) -> Cells {
+    layout.iter().map(|&it| it.to_owned()).collect()
 }
 
 /// The column that bears `name`, with the unit that its suffix tells: none before any, and the

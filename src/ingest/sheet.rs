@@ -119,8 +119,8 @@ impl Sheet {
         if self.raw > 0 {
             self.last_record()?;
         }
-        if let Some(documents) = self.documents.take() {
-            self.plan = Some(documents.finish(&mut self.intake)?);
+        if let Some(documents) = &mut self.documents {
+            self.plan = documents.finish(&mut self.intake)?;
         }
         match self.plan.take() {
             None if self.row == 0 => Err(Unreadable::empty()),
@@ -153,9 +153,10 @@ impl Sheet {
     fn settle(&mut self, whole: bool) -> Result<(), Unreadable> {
         let head = self.head.take().unwrap_or_default();
         if is_json(&head) {
-            let documents = self
-                .documents
-                .insert(Box::new(Documents::new(self.limits, self.told.clone())));
+            let documents = self.documents.insert(Box::new(Documents::new(
+                self.limits,
+                std::mem::take(&mut self.told),
+            )));
             return documents.push(&head, &mut self.intake);
         }
         refuse_foreign(&head)?;
@@ -433,17 +434,14 @@ enum End {
 }
 
 impl Scratch {
-    /// The cells that are no UTF-8 as Latin-1, which reads every byte.
+    /// The cells that are no UTF-8 as Latin-1.
     fn latin_1(&mut self, text: &[u8], ends: &[usize]) -> Record<'_> {
         self.text.clear();
         self.ends.clear();
         let mut start = 0;
         for &end in ends {
             let cell = text.get(start..end).unwrap_or_default();
-            match std::str::from_utf8(cell) {
-                Ok(cell) => self.text.push_str(cell),
-                Err(_) => self.text.extend(cell.iter().map(|&b| char::from(b))),
-            }
+            push_text(cell, &mut self.text);
             self.ends.push(self.text.len());
             start = end;
         }
@@ -501,6 +499,16 @@ fn thousands(cell: &str, next: &str) -> bool {
     matches!(cell.len(), 1..=3) && digits(cell) && three && !unit.is_empty() && unit.len() <= 3
 }
 
+/// Appends bytes as UTF-8, or else as Latin-1, which reads every byte. Tells whether they were UTF-8.
+pub(super) fn push_text(bytes: &[u8], to: &mut String) -> bool {
+    let text = std::str::from_utf8(bytes);
+    match text {
+        Ok(text) => to.push_str(text),
+        Err(_) => bytes.iter().for_each(|&b| to.push(char::from(b))),
+    }
+    text.is_ok()
+}
+
 fn cells_of(text: &[u8], ends: &[usize]) -> Cells {
     let mut start = 0;
     let cells = ends.iter().map(|&end| {
@@ -512,9 +520,10 @@ fn cells_of(text: &[u8], ends: &[usize]) -> Cells {
 }
 
 fn cell_text(cell: &[u8]) -> String {
-    match std::str::from_utf8(cell) {
-        Ok(cell) => cell.trim().to_owned(),
-        Err(_) => cell.iter().map(|&b| char::from(b)).collect(),
+    let mut text = String::new();
+    match push_text(cell, &mut text) {
+        true => text.trim().to_owned(),
+        false => text,
     }
 }
 

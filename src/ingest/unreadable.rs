@@ -7,6 +7,7 @@
 use std::fmt;
 
 use super::unmapped::Unmapped;
+use crate::issues::shortened;
 
 /// What is wrong with the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,15 +78,12 @@ impl Unreadable {
         }
     }
 
-    pub(super) fn json<'a>(keys: impl Iterator<Item = &'a str>) -> Unreadable {
-        let keys = names(keys);
+    pub(super) fn json(keys: &[String]) -> Unreadable {
+        let but = if keys.is_empty() { "" } else { ", but " };
         Unreadable {
             kind: UnreadableKind::Json,
             place: None,
-            got: match keys.as_str() {
-                "" => "this JSON has no traces".into(),
-                keys => format!("this JSON has no traces, but {keys}"),
-            },
+            got: ["this JSON has no traces", but, &names(keys)].concat(),
             expected: SOME_JSON,
             remedy: EXPORT_JSON,
         }
@@ -94,11 +92,12 @@ impl Unreadable {
     pub(super) fn json_broken(at: Option<u64>) -> Unreadable {
         Unreadable {
             kind: UnreadableKind::Json,
-            place: at.map(|at| format!("after byte {at}")),
+            place: at.map(after_byte),
             got: match at {
-                Some(_) => "this is no JSON any more, and no span came before".into(),
-                None => "this JSON ends before its first span".into(),
-            },
+                Some(_) => "this is no JSON any more, and no span came before",
+                None => "this JSON ends before its first span",
+            }
+            .into(),
             expected: SOME_JSON,
             remedy: EXPORT_JSON,
         }
@@ -124,7 +123,7 @@ impl Unreadable {
     }
 
     pub(super) fn unknown_columns(table: Unmapped) -> Unreadable {
-        let names = names(table.headers.iter().map(String::as_str));
+        let names = names(&table.headers);
         Unreadable {
             kind: UnreadableKind::UnknownColumns(Box::new(table)),
             place: Some("line 1".into()),
@@ -146,14 +145,15 @@ impl Unreadable {
         }
     }
 
-    pub(super) fn trace_too_long(span: u64, limit: usize) -> Unreadable {
+    pub(super) fn trace_too_long(limit: usize) -> Unreadable {
         Unreadable {
             kind: UnreadableKind::TraceTooLong,
-            place: Some(format!("span {span}")),
-            got: format!(
-                "{} of spans came before the processes or the resource that they belong to",
-                bytes(limit)
-            ),
+            place: None,
+            got: [
+                &bytes(limit),
+                " of spans came before the processes or the resource that they belong to",
+            ]
+            .concat(),
             expected: "one trace after the other",
             remedy: "export shorter traces, or put `processes` and `resource` before `spans`",
         }
@@ -162,7 +162,7 @@ impl Unreadable {
     pub(super) fn gz_broken(at: u64) -> Unreadable {
         Unreadable {
             kind: UnreadableKind::GzBroken,
-            place: Some(format!("after byte {at}")),
+            place: Some(after_byte(at)),
             got: "the gz data are damaged or cut off".into(),
             expected: "a whole .gz file",
             remedy: "download or export it again",
@@ -181,18 +181,23 @@ impl Unreadable {
 }
 
 /// Names in a sentence.
-fn names<'a>(all: impl Iterator<Item = &'a str>) -> String {
+fn names(all: &[String]) -> String {
     let mut names = String::new();
-    for (i, name) in all.enumerate() {
+    for (i, name) in all.iter().enumerate() {
         if i == NAMES {
             names.push_str(", \u{2026}");
             break;
         }
         let comma = if i == 0 { "" } else { ", " };
         names.push_str(comma);
-        names.extend(name.chars().filter(|c| !c.is_control()).take(40));
+        names.push_str(&shortened(name));
     }
     names
+}
+
+/// A place in the bytes.
+pub(super) fn after_byte(at: u64) -> String {
+    format!("after byte {at}")
 }
 
 fn bytes(n: usize) -> String {

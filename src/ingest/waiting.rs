@@ -11,8 +11,6 @@ use super::exporters::{Exporter, JAEGER_JSON, OTLP_JSON};
 use super::intake::{Intake, Record};
 use super::plan::{self, Plan};
 use super::told::Told;
-use super::unmapped::Unmapped;
-use super::unreadable::Unreadable;
 use crate::strings::Strings;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -28,13 +26,20 @@ impl Format {
             Format::Otlp => &OTLP_JSON,
         }
     }
+
+    fn plan(self, told: &Told) -> Option<Plan> {
+        let exporter = self.exporter();
+        let layout = exporter.layouts.first()?;
+        plan::plan(Some(exporter), plan::owned(layout), &[], false, told)
+    }
 }
 
 /// The spans and the owners of one trace or resource.
 #[derive(Default)]
 pub(super) struct Queue {
     told: Told,
-    plans: [Option<Plan>; 2],
+    /// Of the formats met. A file hardly has two.
+    plans: Vec<(Format, Plan)>,
     /// All owners are known: no span has to wait.
     settled: bool,
     ids: Strings,
@@ -48,7 +53,8 @@ pub(super) struct Queue {
 }
 
 struct Waiting {
-    format: Format,
+    /// Which of the plans.
+    plan: usize,
     row: u64,
     owner: u32,
     /// Where its cells and attributes end among those of all.
@@ -64,23 +70,26 @@ impl Queue {
     }
 
     /// What the spans of a format are taken by.
-    pub(super) fn plan(&mut self, format: Format) -> Result<Plan, Unreadable> {
-        self.make_plan(format);
-        self.plans[format as usize].take().ok_or_else(|| {
-            let headers = format.exporter().layouts.iter().copied().flatten();
-            Unreadable::unknown_columns(Unmapped::new(headers.copied(), &[]))
-        })
+    pub(super) fn plan(&mut self, format: Format) -> Option<Plan> {
+        self.plan_at(format)?;
+        let mut plans = std::mem::take(&mut self.plans).into_iter();
+        plans.find(|it| it.0 == format).map(|it| it.1)
     }
 
-    /// A person may say what leaves no plan.
-    fn make_plan(&mut self, format: Format) {
-        let plan = &mut self.plans[format as usize];
-        if plan.is_none() {
-            let exporter = format.exporter();
-            let headers = exporter.layouts.iter().copied().flatten();
-            let headers = headers.map(|&it| it.to_owned()).collect();
-            *plan = plan::plan(Some(exporter), headers, &[], false, &self.told);
+    fn plan_at(&mut self, format: Format) -> Option<usize> {
+        let at = self.plans.iter().position(|it| it.0 == format);
+        if at.is_some() {
+            return at;
         }
+        let mut plan = format.plan(&self.told);
+        if plan.is_none() {
+            // The columns that were told leave no start: they are not about documents.
+            let columns = std::mem::take(&mut self.told.columns);
+            plan = format.plan(&self.told);
+            plan.as_mut()?.missing = columns;
+        }
+        self.plans.push((format, plan?));
+        Some(self.plans.len() - 1)
     }
 
     /// A trace or a resource begins.
@@ -102,10 +111,12 @@ impl Queue {
 
     /// Takes the span whose cells were written last.
     pub(super) fn span(&mut self, format: Format, owner: &str, row: u64, intake: &mut Intake) {
-        self.make_plan(format);
+        let Some(plan) = self.plan_at(format) else {
+            return;
+        };
         let owner = self.id(owner);
         self.spans.push(Waiting {
-            format,
+            plan,
             row,
             owner,
             end: self.cells.ends.len(),
@@ -132,9 +143,7 @@ impl Queue {
         self.settled = true;
         let mut start = 0;
         for span in &self.spans {
-            let Some(plan) = &self.plans[span.format as usize] else {
-                continue;
-            };
+            let plan = &self.plans[span.plan].1;
             // The last column is the service, which its owner tells.
             let attributes = start + plan.headers.len() - 1;
             self.record.clear();
@@ -184,18 +193,23 @@ impl Texts {
     }
 
     fn start(&self, at: usize) -> usize {
-        if at == 0 { 0 } else { self.ends[at - 1] }
+        let before = at.checked_sub(1).and_then(|at| self.ends.get(at));
+        before.copied().unwrap_or(0)
     }
 
     pub(super) fn get(&self, at: usize) -> &str {
-        &self.text[self.start(at)..self.ends[at]]
+        self.text
+            .get(self.start(at)..self.start(at + 1))
+            .unwrap_or("")
     }
 
     pub(super) fn append(&mut self, from: &Texts, cells: Range<usize>) {
         let (start, base) = (from.start(cells.start), self.text.len());
-        self.text.push_str(&from.text[start..from.start(cells.end)]);
-        let ends = from.ends[cells].iter().map(|end| end - start + base);
-        self.ends.extend(ends);
+        let text = from.text.get(start..from.start(cells.end));
+        self.text.push_str(text.unwrap_or(""));
+        for at in cells {
+            self.ends.push(from.start(at + 1) - start + base);
+        }
     }
 
     pub(super) fn len(&self) -> usize {

@@ -284,7 +284,7 @@ fn what_holds_no_spans_is_refused_in_one_sentence() {
         ("[1,2,{\"a\":\"b\"}]", "this JSON has no traces, but a"),
         (
             "{\"resourceMetrics\":[{\"resource\":{}}],\"x\\ny\":null}",
-            "this JSON has no traces, but resourceMetrics, xy",
+            "this JSON has no traces, but resourceMetrics, x y",
         ),
         (
             "{\"data\":[\"frontend\",\"checkout\"],\"total\":2}",
@@ -480,6 +480,29 @@ fn what_is_kept_is_bounded() {
     assert_eq!(kind(&format!("{settled}{many}{TAIL}")), Ok((3_000, 0)));
     let traces = vec![format!("{{\"spans\":[{SPAN}]}}"); 3_000].join(",");
     assert_eq!(kind(&format!("{{\"data\":[{traces}]}}")), Ok((3_000, 0)));
+}
+
+#[test]
+fn what_a_person_says_is_heeded() {
+    let text = format!(
+        "{HEAD}{}{TAIL}",
+        SPAN.replace("7}", "7000,\"operationName\":\"n\"}")
+    );
+    let telling = |told: &str| {
+        let mut reader = Reader::new(Limits::default()).telling(told.parse().unwrap());
+        reader.push(text.as_bytes()).unwrap();
+        print(&reader.finish().unwrap())
+    };
+    let told = telling("duration=@ns,service=operationName");
+    assert!(told.contains(" 7us n \"n\" "), "{told}");
+    // Documents have no such column, and a span has to have a start.
+    for part in ["start=when", "start="] {
+        let told = telling(part);
+        assert!(
+            told.contains("! told_missing x1") && told.contains(" 7ms  \"n\" "),
+            "{told}"
+        );
+    }
 }
 
 #[test]
