@@ -18,7 +18,6 @@ pub mod messages;
 pub mod observed;
 pub mod order;
 pub mod outcome;
-pub mod packed;
 pub mod plot;
 pub mod replay;
 pub mod retries;

@@ -1,14 +1,13 @@
 //! What the page and the engine say to each other: one closed enum each way.
 //!
 //! Invariant: plain data, no handles of the browser; what cannot be data (a `File`, the bytes of
-//! pixels) travels beside a message, and the message says so. Times are integers all the way:
-//! BigInt in JavaScript. Each message has an id; a reply carries that of its request.
+//! pixels) travels beside a message, and the message says so. Times are integers all the way. Each
+//! message has an id; a reply carries that of its request.
 
 use serde::{Deserialize, Serialize};
 
 use crate::herds::Attempt;
 use crate::issues::Issues;
-use crate::packed;
 use crate::view::{ColorBy, Source, View, Viewport};
 
 /// From the page to the engine.
@@ -314,10 +313,8 @@ pub struct ReplayScene {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RateLine {
     /// When, nanoseconds since 1970; at most two points a pixel column, its peak and its last.
-    #[serde(with = "packed")]
     pub at: Vec<i64>,
     /// Millionths; [`NO_RATE`] where no window is full enough to be judged.
-    #[serde(with = "packed")]
     pub rate: Vec<u32>,
 }
 
@@ -365,19 +362,14 @@ pub struct RatesScene {
     /// Width of a bin in nanoseconds.
     pub step: i64,
     /// Calls that started in each bin.
-    #[serde(with = "packed")]
     pub sent: Vec<u32>,
     /// Calls that timed out in each bin, by their end.
-    #[serde(with = "packed")]
     pub timed_out: Vec<u32>,
     /// Calls that failed otherwise, by their end.
-    #[serde(with = "packed")]
     pub failed: Vec<u32>,
     /// Calls that the replayed breaker rejects.
-    #[serde(with = "packed")]
     pub withheld: Vec<u32>,
     /// What a dashboard shows: calls sent per second, averaged over the clock minute of the bin.
-    #[serde(with = "packed")]
     pub minute_average: Vec<f32>,
 }
 

@@ -1,10 +1,11 @@
 //! Messages as they cross between the threads: `{ id, body }`, and beside the body what cannot be
 //! data: `file` with a request to open one, `pixels` with a picture, `buffers` on their way back.
 //!
-//! Invariant: integers of 64 bits are BigInt, so no time is ever rounded. Cost: proportional to
-//! the body; pixels are handed over, not copied.
+//! A body is bytes in the form of postcard, which only this very program reads: as JavaScript values a
+//! column of numbers would take milliseconds, and the code for it 25 kB. Cost: proportional to the body;
+//! pixels are handed over, not copied.
 
-use js_sys::{Array, Object, Reflect};
+use js_sys::{Array, Object, Reflect, Uint8Array};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use wasm_bindgen::prelude::*;
@@ -15,12 +16,10 @@ pub fn pack<T: Serialize>(
     body: &T,
     beside: &[(&str, &JsValue)],
 ) -> Result<JsValue, JsValue> {
-    let serializer = serde_wasm_bindgen::Serializer::new()
-        .serialize_large_number_types_as_bigints(true)
-        .serialize_missing_as_null(true);
+    let bytes = postcard::to_allocvec(body).map_err(failed)?;
     let message = Object::new();
     Reflect::set(&message, &"id".into(), &id.into())?;
-    Reflect::set(&message, &"body".into(), &body.serialize(&serializer)?)?;
+    Reflect::set(&message, &"body".into(), &Uint8Array::from(&bytes[..]))?;
     for (name, value) in beside {
         Reflect::set(&message, &(*name).into(), value)?;
     }
@@ -32,8 +31,14 @@ pub fn unpack<T: DeserializeOwned>(message: &JsValue) -> Result<(u32, T), JsValu
     let id = Reflect::get(message, &"id".into())?
         .as_f64()
         .unwrap_or_default() as u32;
-    let body = Reflect::get(message, &"body".into())?;
-    Ok((id, serde_wasm_bindgen::from_value(body)?))
+    let body: Uint8Array = Reflect::get(message, &"body".into())?.dyn_into()?;
+    let body = postcard::from_bytes(&body.to_vec()).map_err(failed)?;
+    Ok((id, body))
+}
+
+/// Both ends are one program: only a mistake in it gets here.
+fn failed(error: postcard::Error) -> JsValue {
+    format!("a message between the page and its engine cannot be read: {error}").into()
 }
 
 /// What travels beside the body under that name.

@@ -27,7 +27,7 @@ const WINDOW: (u32, u32) = (2062, 1430);
 /// Runs before the page's own scripts: notes when frames are asked for, answered and painted.
 const MARKS: &str = "\
     window.marks = { asked: [], answered: [], painted: [], painting: [], long: [] }; \
-    const isFrame = (message) => message && message.body && message.body.Frame; \
+    const isFrame = (message) => message && (message.buffers || message.pixels); \
     const post = Worker.prototype.postMessage; \
     Worker.prototype.postMessage = function (message, ...rest) { \
       if (isFrame(message)) marks.asked.push(performance.now()); \
