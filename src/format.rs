@@ -1,7 +1,8 @@
 //! Numbers as a person reads them: durations, times of day, counts, sizes.
 //!
 //! Invariant: what is printed is rounded, never cut, and a unit is always there. Times are UTC.
-//! Constant time. Pinned by the tables in the tests.
+//! Fractions go through [`fixed`]: where std prints a single `f64`, the page carries nine kilobytes of
+//! machinery for it. Constant time. Pinned by the tables in the tests.
 
 const US: u64 = 1_000;
 const MS: u64 = 1_000 * US;
@@ -40,22 +41,48 @@ fn scaled(ns: u64, unit: u64, name: &str) -> String {
         _ => 0,
     };
     let text = decimal(ns, unit, decimals);
-    let short = match text.contains('.') {
+    format!("{} {name}", shortened(&text))
+}
+
+/// Without the zeros at its end that say nothing.
+fn shortened(text: &str) -> &str {
+    match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.'),
-        false => &text,
-    };
-    format!("{short} {name}")
+        false => text,
+    }
 }
 
 /// `value / unit` with that many decimals, rounded to the nearest.
 fn decimal(value: u64, unit: u64, decimals: u32) -> String {
     let parts = 10u64.pow(decimals);
-    let scaled = (u128::from(value) * u128::from(parts) + u128::from(unit) / 2) / u128::from(unit);
-    let (whole, rest) = (scaled / u128::from(parts), scaled % u128::from(parts));
+    let rest = (value % unit * parts + unit / 2) / unit;
+    pointed(value / unit * parts + rest, decimals)
+}
+
+/// A number with that many decimals, rounded to the nearest: `-0.5`, `12`.
+pub fn fixed(value: f64, decimals: u32) -> String {
+    let scaled = (value.abs() * f64::from(10u32.pow(decimals))).round() as u64;
+    let sign = if value < 0.0 && scaled > 0 { "-" } else { "" };
+    format!("{sign}{}", pointed(scaled, decimals))
+}
+
+/// A count of the smallest decimals, with its point.
+fn pointed(scaled: u64, decimals: u32) -> String {
+    let parts = 10u64.pow(decimals);
     match decimals {
-        0 => whole.to_string(),
-        _ => format!("{whole}.{rest:0width$}", width = decimals as usize),
+        0 => scaled.to_string(),
+        _ => format!(
+            "{}.{:0width$}",
+            scaled / parts,
+            scaled % parts,
+            width = decimals as usize
+        ),
     }
+}
+
+/// Millionths as a share of a hundred: `50 %`, `33.3 %`.
+pub fn percent(millionths: u32) -> String {
+    format!("{} %", shortened(&decimal(millionths.into(), 10_000, 4)))
 }
 
 /// The decimals of a second that times need so that a thousandth of this width can be told apart.
@@ -141,8 +168,8 @@ fn civil(days: i64) -> (i64, i64, i64) {
 pub fn rate(per_second: f64) -> String {
     match per_second {
         10.0.. => format!("{}/s", count(per_second.round() as u64)),
-        1.0.. => format!("{per_second:.1}/s"),
-        _ => format!("{:.1}/min", per_second * 60.0),
+        1.0.. => format!("{}/s", fixed(per_second, 1)),
+        _ => format!("{}/min", fixed(per_second * 60.0, 1)),
     }
 }
 
@@ -193,7 +220,7 @@ pub fn bytes(n: u64) -> String {
 pub fn speed(bytes: u64, elapsed_ms: f64) -> String {
     let rate = bytes as f64 / 1000.0 / elapsed_ms.max(1.0);
     let decimals = if rate < 10.0 { 1 } else { 0 };
-    format!("{rate:.decimals$} MB/s")
+    format!("{} MB/s", fixed(rate, decimals))
 }
 
 /// A share of a whole: `95 %`, `6.1 %`, `0 %`; never a rounded-off `0 %` or `100 %`.
@@ -204,23 +231,42 @@ pub fn share(part: u64, whole: u64) -> String {
         () if part == whole => "100 %".to_owned(),
         () if percent < 0.1 => "< 0.1 %".to_owned(),
         () if percent > 99.9 => "> 99.9 %".to_owned(),
-        () if (10.0..99.0).contains(&percent) => format!("{percent:.0} %"),
-        () => format!("{percent:.1} %"),
+        () if (10.0..99.0).contains(&percent) => format!("{} %", fixed(percent, 0)),
+        () => format!("{} %", fixed(percent, 1)),
     }
 }
 
 /// How many times larger: `×34`, `×1.6`.
 pub fn times(factor: f64) -> String {
-    if factor < 9.95 {
-        format!("×{factor:.1}")
-    } else {
-        format!("×{factor:.0}")
-    }
+    let decimals = if factor < 9.95 { 1 } else { 0 };
+    format!("×{}", fixed(factor, decimals))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fractions() {
+        let cases = [
+            (0.0, 0, "0"),
+            (0.04, 1, "0.0"),
+            (-0.04, 1, "0.0"),
+            (-0.05, 1, "-0.1"),
+            (9.96, 1, "10.0"),
+            (1234.5678, 3, "1234.568"),
+            (2.5e12, 0, "2500000000000"),
+            (f64::NAN, 1, "0.0"),
+        ];
+        for (value, decimals, expected) in cases {
+            assert_eq!(fixed(value, decimals), expected);
+        }
+        let shares = [0, 1, 333_000, 500_000, 1_000_000].map(percent);
+        assert_eq!(shares, ["0 %", "0.0001 %", "33.3 %", "50 %", "100 %"]);
+        // The largest values do not overflow.
+        assert_eq!(decimal(u64::MAX, 1_000, 3), "18446744073709551.615");
+        assert_eq!(decimal(u64::MAX, S, 3), "18446744073.710");
+    }
 
     #[test]
     fn durations() {

@@ -227,7 +227,7 @@ pub fn draw_rates<DB: DrawingBackend>(
         let time = rates
             .from
             .saturating_add(rates.step.saturating_mul(bin as i64));
-        plot.x + on.x(time).round().clamp(0.0, f64::from(plot.width)) as i32
+        plot.x + on.x(time).round().max(0.0).min(plot.width.into()) as i32
     };
     for bin in 0..rates.sent.len() {
         let (from, to) = (x(bin), x(bin + 1));
@@ -327,7 +327,7 @@ fn draw_lane<DB: DrawingBackend>(
     y: [i32; 2],
 ) -> Drawn<DB> {
     let on = Scale::new(viewport, [plot.width, 1]);
-    let x = |time: i64| plot.x + on.x(time).round().clamp(0.0, f64::from(plot.width)) as i32;
+    let x = |time: i64| plot.x + on.x(time).round().max(0.0).min(plot.width.into()) as i32;
     // Short states are painted last and at least two pixels wide: a probe phase must be seen.
     let length = |band: &Band| band.to - band.from;
     let bands = sorted(lane.bands.clone(), &mut |a, b| length(b).cmp(&length(a)));
@@ -375,7 +375,7 @@ fn draw_failure_rate<DB: DrawingBackend>(
     )?;
     if let Some(threshold) = scene.replay.threshold {
         pen.dashes([plot.x, right], y(threshold), style.open)?;
-        let label = format!("{} %", f64::from(threshold) / 1e4);
+        let label = format::percent(threshold);
         pen.text(
             &label,
             [right, y(threshold) - pen.px(2.0)],
@@ -387,7 +387,7 @@ fn draw_failure_rate<DB: DrawingBackend>(
     let line = &scene.replay.failure_rate;
     let mut steps: Vec<(i32, i32)> = Vec::new();
     for (&time, &rate) in line.at.iter().zip(&line.rate) {
-        let x = plot.x + on.x(time).round().clamp(0.0, f64::from(plot.width)) as i32;
+        let x = plot.x + on.x(time).round().max(0.0).min(plot.width.into()) as i32;
         if let Some(&(_, before)) = steps.last() {
             steps.push((x, before));
         }

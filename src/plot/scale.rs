@@ -37,7 +37,7 @@ impl Scale {
     pub fn x(&self, time: i64) -> f64 {
         let span = nanos_between(self.viewport.t0, self.viewport.t1);
         let x = nanos_between(self.viewport.t0, time) * self.width / span;
-        x.clamp(-1.0, self.width + 1.0)
+        x.max(-1.0).min(self.width + 1.0)
     }
 
     /// The Y of the upper edge of a rank's row.

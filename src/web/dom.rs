@@ -172,6 +172,22 @@ pub fn style(element: &HtmlElement, property: &str, value: &str) {
     let _ = element.style().set_property(property, value);
 }
 
+/// A number as a style has it.
+#[inline(never)]
+pub fn number(value: f64) -> String {
+    String::from(js_sys::Object::to_string(&js_sys::Number::from(value)))
+}
+
+/// A length in CSS pixels.
+pub fn px(css: f64) -> String {
+    number(css) + "px"
+}
+
+/// A share of a whole.
+pub fn percent(share: f64) -> String {
+    number(share * 100.0) + "%"
+}
+
 #[inline(never)]
 pub fn clear(element: &Element) {
     element.set_text_content(None);

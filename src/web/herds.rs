@@ -230,7 +230,7 @@ fn phases(app: &App, attempt: &Attempt) -> HtmlElement {
             continue;
         }
         let part = app.dom.new_element("i", "", "");
-        dom::style(&part, "--share", &format!("{:.4}", ns as f64 / 1e9));
+        dom::style(&part, "--share", &dom::number(ns as f64 / 1e9));
         dom::style(&part, "--color", color);
         dom::set(
             &part,

@@ -754,7 +754,10 @@ pub fn render_reading(app: &App) {
                 .total
                 .filter(|&total| total > 0)
                 .map(|total| (it.bytes as f64 * 100.0 / total as f64).clamp(0.0, 100.0));
-            let done = percent.map_or_else(|| format::bytes(it.bytes), |it| format!("{it:.0} %"));
+            let done = percent.map_or_else(
+                || format::bytes(it.bytes),
+                |it| format!("{} %", format::fixed(it, 0)),
+            );
             let speed = format::speed(it.bytes, it.elapsed_ms);
             let spans = format::counted(it.spans, "span");
             (
@@ -771,8 +774,8 @@ pub fn render_reading(app: &App) {
     });
     match percent {
         Some(percent) => {
-            dom::style(&bar, "--done", &format!("{percent:.1}%"));
-            dom::set(&bar, "aria-valuenow", &format!("{percent:.0}"));
+            dom::style(&bar, "--done", &dom::percent(percent / 100.0));
+            dom::set(&bar, "aria-valuenow", &format::fixed(percent, 0));
         }
         None => {
             // Removing an attribute that is not there is no failure.

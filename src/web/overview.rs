@@ -194,8 +194,8 @@ pub fn render(app: &App, scene: &Scene) {
     let share = |time: i64| viewport::x_of(whole, time).clamp(0.0, 1.0);
     let (left, right) = (share(scene.viewport.t0), share(scene.viewport.t1));
     let window = dom.html("window");
-    dom::style(&window, "left", &format!("{:.4}%", left * 100.0));
-    dom::style(&window, "width", &format!("{:.4}%", (right - left) * 100.0));
+    dom::style(&window, "left", &dom::percent(left));
+    dom::style(&window, "width", &dom::percent(right - left));
     let px = (right - left) * f64::from(dom.html("overview").client_width());
     window.set_class_name(if px < NARROW_PX {
         "window narrow"
@@ -220,7 +220,7 @@ pub fn render(app: &App, scene: &Scene) {
     ];
     for (id, at, text) in says {
         let part = dom.html(id);
-        dom::set(&part, "aria-valuenow", &format!("{:.0}", at * 1000.0));
+        dom::set(&part, "aria-valuenow", &dom::number((at * 1000.0).round()));
         dom::set(&part, "aria-valuetext", &text);
     }
 }

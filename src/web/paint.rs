@@ -8,7 +8,6 @@ use std::rc::Rc;
 
 use js_sys::{Array, ArrayBuffer, Reflect, Uint8ClampedArray};
 use plotters::prelude::IntoDrawingArea;
-use plotters_canvas::CanvasBackend;
 use wasm_bindgen::prelude::*;
 use web_sys::{
     CanvasRenderingContext2d, Element, Event, HtmlCanvasElement, HtmlElement, ImageData,
@@ -17,6 +16,7 @@ use web_sys::{
 
 use crate::messages::{Scene, Style};
 use crate::plot::charts;
+use crate::web::canvas::Canvas;
 use crate::web::dom::{self, Dom};
 use crate::web::page::App;
 
@@ -147,14 +147,10 @@ impl Painter {
             ("--height", f64::from(scene.plot[1])),
         ];
         for (name, device_px) in lengths {
-            dom::style(&plot, name, &format!("{}px", device_px / scale));
+            dom::style(&plot, name, &dom::px(device_px / scale));
         }
         let height = charts::states_height(scene.replay.lanes.len(), lanes);
-        dom::style(
-            &self.dom.html("states"),
-            "--height",
-            &format!("{}px", height + 2.0),
-        );
+        dom::style(&self.dom.html("states"), "--height", &dom::px(height + 2.0));
     }
 
     fn surfaces(&self) -> [&Surface; 4] {
@@ -181,12 +177,11 @@ impl Surface {
             return Ok(None);
         }
         resize(&self.canvas, [width, height]);
-        let backend = CanvasBackend::with_canvas_object(self.canvas.clone());
-        Ok(backend.map(IntoDrawingArea::into_drawing_area))
+        Ok(Some(Canvas::new(&self.canvas)?.into_drawing_area()))
     }
 }
 
-type Area = plotters::drawing::DrawingArea<CanvasBackend, plotters::coord::Shift>;
+type Area = plotters::drawing::DrawingArea<Canvas, plotters::coord::Shift>;
 
 /// The pixel ratio has changed, perhaps, and nothing else: another screen.
 fn remeasure(app: &App) {
@@ -207,7 +202,7 @@ fn remeasure(app: &App) {
 
 /// Hears of the next change of the pixel ratio, and of all that follow.
 fn follow_ratio(app: &Rc<App>) {
-    let query = format!("(resolution: {}dppx)", app.dom.scale());
+    let query = format!("(resolution: {}dppx)", dom::number(app.dom.scale()));
     if let Ok(Some(media)) = app.dom.window.match_media(&query) {
         let (app, passed) = (app.clone(), media.clone());
         let on_change = Closure::once_into_js(move || {

@@ -367,16 +367,8 @@ fn place_tip(app: &App, at: [f64; 2]) {
         };
         place.max(4.0)
     };
-    dom::style(
-        &tip,
-        "left",
-        &format!("{}px", beside(at[0], tip_size[0], room[0])),
-    );
-    dom::style(
-        &tip,
-        "top",
-        &format!("{}px", beside(at[1], tip_size[1], room[1])),
-    );
+    dom::style(&tip, "left", &dom::px(beside(at[0], tip_size[0], room[0])));
+    dom::style(&tip, "top", &dom::px(beside(at[1], tip_size[1], room[1])));
 }
 
 fn size_of(element: &HtmlElement) -> [f64; 2] {
@@ -410,11 +402,7 @@ fn place_hover(app: &App) {
         ("width", right - left),
         ("height", bottom - top),
     ] {
-        dom::style(
-            &mark,
-            property,
-            &format!("{:.3}%", share.clamp(-1.0, 2.0) * 100.0),
-        );
+        dom::style(&mark, property, &dom::percent(share.clamp(-1.0, 2.0)));
     }
     mark.set_hidden(false);
 }
@@ -424,8 +412,8 @@ fn show_selection(app: &App, from: [f64; 2], to: [f64; 2], size: [f64; 2]) {
     let (from, to) = (share(from, size), share(to, size));
     for (axis, start, extent) in [(0, "left", "width"), (1, "top", "height")] {
         let (low, high) = (from[axis].min(to[axis]), from[axis].max(to[axis]));
-        dom::style(&selection, start, &format!("{:.3}%", low * 100.0));
-        dom::style(&selection, extent, &format!("{:.3}%", (high - low) * 100.0));
+        dom::style(&selection, start, &dom::percent(low));
+        dom::style(&selection, extent, &dom::percent(high - low));
     }
     selection.set_hidden(false);
 }
@@ -438,7 +426,7 @@ pub fn render(app: &App, scene: &Scene) {
         .map(|rank| viewport::y_of(scene.viewport, i64::from(rank) * MILLI + MILLI / 2));
     let at = at.filter(|at| (0.0..=1.0).contains(at));
     if let Some(at) = at {
-        dom::style(&mark, "top", &format!("{:.3}%", at * 100.0));
+        dom::style(&mark, "top", &dom::percent(at));
     }
     mark.set_hidden(at.is_none());
     place_hover(app);

@@ -243,7 +243,7 @@ fn row(app: &App, detail: &TraceDetail, label: &SpanLabel) -> HtmlElement {
 /// The span in the time of its trace.
 fn lane(app: &App, detail: &TraceDetail, label: &SpanLabel) -> HtmlElement {
     let whole = (detail.end - detail.start).max(1) as f64;
-    let share = |ns: f64| format!("{:.3}%", (ns / whole).clamp(0.0, 1.0) * 100.0);
+    let share = |ns: f64| dom::percent((ns / whole).clamp(0.0, 1.0));
     let success = label.outcome == "success";
     let bar = app
         .dom
