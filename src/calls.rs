@@ -7,7 +7,7 @@
 //! Pinned by `tests/it/calls.rs`.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::hash::Hash;
 
 use rustc_hash::FxHashMap;
@@ -107,41 +107,60 @@ pub fn edges(table: &SpanTable) -> Vec<Edge> {
     let links = Links::of(table);
     let passing = pass_through(table, &links);
     let routes = Routes::learn(table, &links, &passing);
-    let mut spans: BTreeMap<(ServiceIdx, u32), (Vec<SpanIdx>, Vec<ServiceIdx>)> = BTreeMap::new();
+    let mut number: FxHashMap<(ServiceIdx, u32), u32> = HashMap::default();
+    let mut found: Vec<Found> = Vec::new();
     for at in 0..table.len() {
         let from = table.service[at];
         if !links.is_call(table, at) || passing[from.0 as usize].is_some() {
             continue;
         }
         let (to, via) = routes.callee(table, &links, at);
-        let (calls, longest_via) = spans.entry((from, to)).or_default();
-        calls.push(SpanIdx(at as u32));
-        if via.len() > longest_via.len() {
-            *longest_via = via;
+        let next = found.len() as u32;
+        let number = *number.entry((from, to)).or_insert(next);
+        if number == next {
+            found.push(Found {
+                from,
+                to,
+                spans: Vec::new(),
+                via: Vec::new(),
+            });
+        }
+        let edge = &mut found[number as usize];
+        edge.spans.push(SpanIdx(at as u32));
+        if via.len() > edge.via.len() {
+            edge.via = via;
         }
     }
     let name = |service: ServiceIdx| table.service_name(service).to_owned();
-    let edge = |((from, to), (spans, via)): ((ServiceIdx, u32), (_, Vec<ServiceIdx>))| {
-        let calls = calls(table, spans);
+    let edge = |it: Found| {
+        let calls = calls(table, it.spans);
         Edge {
-            from: name(from),
-            to: if to == NONE {
+            from: name(it.from),
+            to: if it.to == NONE {
                 UNKNOWN_CALLEE.to_owned()
             } else {
-                table.names.get(to).to_owned()
+                table.names.get(it.to).to_owned()
             },
-            via: via.into_iter().map(name).collect(),
+            via: it.via.into_iter().map(name).collect(),
             retries: Retries::of(table, &calls),
             calls,
         }
     };
-    let edges: Vec<Edge> = spans.into_iter().map(edge).collect();
+    let edges: Vec<Edge> = found.into_iter().map(edge).collect();
     sorted(edges, &mut |a, b| {
         let key = |edge: &Edge| Reverse(edge.calls.len());
         key(a)
             .cmp(&key(b))
             .then_with(|| (&a.from, &a.to).cmp(&(&b.from, &b.to)))
     })
+}
+
+/// An edge while its spans are gathered.
+struct Found {
+    from: ServiceIdx,
+    to: u32,
+    spans: Vec<SpanIdx>,
+    via: Vec<ServiceIdx>,
 }
 
 /// The traces as calls from outside: their roots and orphans, in columns like those of an edge. What
@@ -283,7 +302,7 @@ fn pass_through(table: &SpanTable, links: &Links) -> Vec<Option<ServiceIdx>> {
         received: u32,
         passed_on: u32,
         does_more: bool,
-        to: BTreeMap<ServiceIdx, u32>,
+        to: Tally,
     }
     let mut seen = vec![Seen::default(); table.services().count()];
     let mut calls_made = vec![0u8; table.len()];
@@ -317,12 +336,14 @@ fn pass_through(table: &SpanTable, links: &Links) -> Vec<Option<ServiceIdx>> {
         if let Some(child) = links.child(at) {
             let it = &mut seen[table.service[at].0 as usize];
             it.passed_on += 1;
-            *it.to.entry(table.service[child]).or_default() += 1;
+            it.to.add(table.service[child].0.into());
         }
     }
     let target = |it: Seen| {
         let passes = it.received > 0 && !it.does_more && it.passed_on * 10 >= it.received * 9;
-        passes.then(|| most_common(&it.to)).flatten()
+        passes
+            .then(|| it.to.most_common().map(|it| ServiceIdx(it as u16)))
+            .flatten()
     };
     seen.into_iter().map(target).collect()
 }
@@ -343,25 +364,17 @@ impl<'a> Routes<'a> {
             by_peer: HashMap::default(),
             by_operation: HashMap::default(),
         };
-        let mut peers: FxHashMap<u32, BTreeMap<u32, u32>> = HashMap::default();
-        let mut operations: FxHashMap<(ServiceIdx, u32), BTreeMap<u32, u32>> = HashMap::default();
+        let mut peers: FxHashMap<u32, Tally> = HashMap::default();
+        let mut operations: FxHashMap<(ServiceIdx, u32), Tally> = HashMap::default();
         for at in (0..table.len()).filter(|&at| links.is_call(table, at)) {
             let Some(child) = links.child(at) else {
                 continue;
             };
             let (to, _) = routes.follow(table, links, child);
             let operation = (table.service[at], table.operation[at]);
-            *operations
-                .entry(operation)
-                .or_default()
-                .entry(to)
-                .or_default() += 1;
+            operations.entry(operation).or_default().add(to);
             if table.peer[at] != NONE {
-                *peers
-                    .entry(table.peer[at])
-                    .or_default()
-                    .entry(to)
-                    .or_default() += 1;
+                peers.entry(table.peer[at]).or_default().add(to);
             }
         }
         routes.by_peer = favourites(table, peers);
@@ -401,13 +414,10 @@ impl<'a> Routes<'a> {
 
 /// The most frequent name of each key; of equals the first in the alphabet, so that the order of
 /// rows decides nothing.
-fn favourites<K: Eq + Hash>(
-    table: &SpanTable,
-    counts: FxHashMap<K, BTreeMap<u32, u32>>,
-) -> FxHashMap<K, u32> {
-    let best = |names: BTreeMap<u32, u32>| {
+fn favourites<K: Eq + Hash>(table: &SpanTable, counts: FxHashMap<K, Tally>) -> FxHashMap<K, u32> {
+    let best = |names: Tally| {
         let key = |&(name, count): &(u32, u32)| (count, Reverse(table.names.get(name)));
-        names.into_iter().max_by(|a, b| key(a).cmp(&key(b)))
+        names.0.into_iter().max_by(|a, b| key(a).cmp(&key(b)))
     };
     let pairs = counts
         .into_iter()
@@ -415,14 +425,28 @@ fn favourites<K: Eq + Hash>(
     pairs.collect()
 }
 
-fn most_common(counts: &BTreeMap<ServiceIdx, u32>) -> Option<ServiceIdx> {
-    let mut best = None;
-    for (&service, &count) in counts {
-        if best.is_none_or(|(_, most)| count > most) {
-            best = Some((service, count));
+/// How often each of a few came, by their number.
+#[derive(Clone, Default)]
+struct Tally(Vec<(u32, u32)>);
+
+impl Tally {
+    fn add(&mut self, it: u32) {
+        match self.0.binary_search_by_key(&it, |of| of.0) {
+            Ok(at) => self.0[at].1 += 1,
+            Err(at) => self.0.insert(at, (it, 1)),
         }
     }
-    best.map(|(service, _)| service)
+
+    /// Of equals the first.
+    fn most_common(&self) -> Option<u32> {
+        let mut best = None;
+        for &(it, count) in &self.0 {
+            if best.is_none_or(|(_, most)| count > most) {
+                best = Some((it, count));
+            }
+        }
+        best.map(|(it, _)| it)
+    }
 }
 
 fn calls(table: &SpanTable, spans: Vec<SpanIdx>) -> Calls {
