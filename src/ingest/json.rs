@@ -487,7 +487,7 @@ mod tests {
         let line = "{\"k\":[{\"skip\":[0]}]}\n";
         let told = "{k:[{skip:...";
         for end in 1..line.len() - 2 {
-            let text = format!("{line}{}\n{line}", &line[..end]);
+            let text = format!("\n{line}{}\n{line}", &line[..end]);
             let (mut tokens, mut script) = (Tokens::new(), Script::default());
             assert!(tokens.push(text.as_bytes(), &mut script));
             let events = &script.events;
