@@ -7,7 +7,6 @@
 //! [`crate::format`]. Pinned by the browser tests.
 
 mod breaker;
-mod canvas;
 mod client;
 mod dom;
 mod header;

@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use js_sys::{Array, ArrayBuffer, Reflect, Uint8ClampedArray};
 use plotters::prelude::IntoDrawingArea;
+use plotters_canvas::CanvasBackend;
 use wasm_bindgen::prelude::*;
 use web_sys::{
     CanvasRenderingContext2d, Element, Event, HtmlCanvasElement, HtmlElement, ImageData,
@@ -16,7 +17,6 @@ use web_sys::{
 
 use crate::messages::{Scene, Style};
 use crate::plot::charts;
-use crate::web::canvas::Canvas;
 use crate::web::dom::{self, Dom};
 use crate::web::page::App;
 
@@ -177,11 +177,12 @@ impl Surface {
             return Ok(None);
         }
         resize(&self.canvas, [width, height]);
-        Ok(Some(Canvas::new(&self.canvas)?.into_drawing_area()))
+        let backend = CanvasBackend::with_canvas_object(self.canvas.clone());
+        Ok(backend.map(IntoDrawingArea::into_drawing_area))
     }
 }
 
-type Area = plotters::drawing::DrawingArea<Canvas, plotters::coord::Shift>;
+type Area = plotters::drawing::DrawingArea<CanvasBackend, plotters::coord::Shift>;
 
 /// The pixel ratio has changed, perhaps, and nothing else: another screen.
 fn remeasure(app: &App) {

@@ -5,10 +5,18 @@
 //! column of numbers would take milliseconds, and the code for it 25 kB. Cost: proportional to the body;
 //! pixels are handed over, not copied.
 
-use js_sys::{Array, Object, Reflect, Uint8Array};
-use serde::Serialize;
+use js_sys::{Array, Reflect};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use wasm_bindgen::prelude::*;
+
+/// What crosses.
+#[derive(Serialize, Deserialize)]
+struct Message {
+    id: u32,
+    #[serde(with = "serde_bytes")]
+    body: Vec<u8>,
+}
 
 /// Packs a message. What is in `beside` goes as it is.
 pub fn pack<T: Serialize>(
@@ -16,23 +24,18 @@ pub fn pack<T: Serialize>(
     body: &T,
     beside: &[(&str, &JsValue)],
 ) -> Result<JsValue, JsValue> {
-    let bytes = postcard::to_allocvec(body).map_err(failed)?;
-    let message = Object::new();
-    Reflect::set(&message, &"id".into(), &id.into())?;
-    Reflect::set(&message, &"body".into(), &Uint8Array::from(&bytes[..]))?;
+    let body = postcard::to_allocvec(body).map_err(failed)?;
+    let message = serde_wasm_bindgen::to_value(&Message { id, body })?;
     for (name, value) in beside {
         Reflect::set(&message, &(*name).into(), value)?;
     }
-    Ok(message.into())
+    Ok(message)
 }
 
 /// Unpacks a message.
 pub fn unpack<T: DeserializeOwned>(message: &JsValue) -> Result<(u32, T), JsValue> {
-    let id = Reflect::get(message, &"id".into())?
-        .as_f64()
-        .unwrap_or_default() as u32;
-    let body: Uint8Array = Reflect::get(message, &"body".into())?.dyn_into()?;
-    let body = postcard::from_bytes(&body.to_vec()).map_err(failed)?;
+    let Message { id, body } = serde_wasm_bindgen::from_value(message.clone())?;
+    let body = postcard::from_bytes(&body).map_err(failed)?;
     Ok((id, body))
 }
 

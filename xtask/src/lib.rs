@@ -15,7 +15,6 @@ pub mod fuzz;
 pub mod page;
 pub mod python;
 pub mod run;
-pub mod shrink;
 pub mod size;
 pub mod tools;
 

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use crate::run::{cargo, run, say};
-use crate::shrink;
 use crate::tools::Toolbox;
 use crate::{Result, workspace};
 
@@ -19,6 +18,5 @@ pub fn build(tools: &Toolbox) -> Result<()> {
     run(cargo().args(["fetch", "--quiet"]))?;
     run(tools.trunk().args(["build", "--release", "--offline"])).map_err(|error| {
         format!("{error}; what it said above tells why the page could not be built")
-    })?;
-    shrink::shrink(&folder())
+    })
 }
