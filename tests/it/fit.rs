@@ -68,8 +68,8 @@ fn the_settings_of_the_other_herd_are_found() {
 #[test]
 fn the_settings_of_other_incidents_are_found() {
     for arguments in made::INCIDENTS {
-        if let Some((dataset, truth)) = made::incident(arguments) {
-            check_herd(arguments, &dataset, &truth);
+        if let Some(incident) = made::incident(arguments) {
+            check_herd(arguments, &incident.0, &incident.1);
         }
     }
 }

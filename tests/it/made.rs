@@ -1,8 +1,10 @@
 //! Incidents that an independent little model makes, with the truth to the nanosecond: whatever seed
 //! and settings a test wants.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use herdscope::dataset::Dataset;
 use serde_json::Value;
@@ -25,12 +27,23 @@ pub const INCIDENTS: &[&str] = &[
     "--seed 12 --clients 6 --rps 200 --open 10 --probes 10",
 ];
 
-/// The incident of these arguments and what is true of it; `None` where the model or Python is missing.
-pub fn incident(arguments: &str) -> Option<(Dataset, Value)> {
+/// An incident and what is true of it.
+pub type Incident = Arc<(Dataset, Value)>;
+
+/// The incident of these arguments; `None` where the model or Python is missing. Made and read once,
+/// whichever tests ask.
+pub fn incident(arguments: &'static str) -> Option<Incident> {
+    static MADE: Mutex<BTreeMap<&str, Incident>> = Mutex::new(BTreeMap::new());
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(it) = made.get(arguments) {
+        return Some(it.clone());
+    }
     let folder = make(arguments)?;
     let text = std::fs::read_to_string(folder.join("truth.json")).expect("truth.json");
     let truth = serde_json::from_str(&text).expect("JSON");
-    Some((read(&folder.join("spans.csv")), truth))
+    let it = Arc::new((read(&folder.join("spans.csv")), truth));
+    made.insert(arguments, it.clone());
+    Some(it)
 }
 
 fn make(arguments: &str) -> Option<PathBuf> {

@@ -165,8 +165,8 @@ fn the_other_herd_is_seen_as_well() {
 #[test]
 fn incidents_of_other_seeds_and_settings_are_seen() {
     for arguments in made::INCIDENTS {
-        if let Some((dataset, truth)) = made::incident(arguments) {
-            check_herd(arguments, &dataset, &truth);
+        if let Some(incident) = made::incident(arguments) {
+            check_herd(arguments, &incident.0, &incident.1);
         }
     }
 }
