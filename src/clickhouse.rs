@@ -1,10 +1,14 @@
 //! Questions to a ClickHouse that holds the table of OpenTelemetry's collector, and what its answers mean.
 //!
-//! Owns the SQL and the words for refusals; who sends it and reads the answer is the command line or the
-//! page. Invariants: whatever a person names (tables, services) stays inside its quotes; a trace is asked
+//! Owns the SQL, how a link says it ([`Asked`]) and the words for refusals; who sends it and reads the
+//! answer is the command line or the page. Invariants: whatever a person names (tables, services) stays inside its quotes; a trace is asked
 //! for whole or not at all, sampled or not; times are exact nanoseconds in UTC whatever the server's zone
 //! is; an answer that ended early is told from a whole one. O(length of the text). Pinned by
 //! `tests/it/clickhouse.rs` and, against a real ClickHouse, by `tests/clickhouse/`.
+
+mod asked;
+
+pub use asked::{Asked, SCHEME};
 
 use crate::format;
 
@@ -36,6 +40,10 @@ pub const MARGIN_NS: i64 = 300 * 1_000_000_000;
 /// What the address of a query asks of the server: an answer that is packed, where the client says that
 /// it can unpack.
 pub const PARAMETERS: &str = "enable_http_compression=1";
+
+/// What a page asks besides: leave to see the answer, and that work ends for which nobody waits.
+pub const PARAMETERS_OF_PAGES: &str =
+    "add_http_cors_header=1&cancel_http_readonly_queries_on_client_close=1";
 
 /// How many spans one reading natively bears.
 pub const MOST_ROWS: u64 = 20_000_000;
@@ -272,19 +280,23 @@ impl Ending {
         if header || last.ends_with([',', ';', '\t']) && rate == query.rate().to_string() {
             return Ok(());
         }
+        Err(self.refusal().unwrap_or_else(|| {
+            "ClickHouse's answer ends in the middle: the connection was cut; try again, or take a shorter \
+             time"
+                .to_owned()
+        }))
+    }
+
+    /// What ClickHouse has said instead of the rest of its answer, as a sentence.
+    pub fn refusal(&self) -> Option<String> {
+        let text = String::from_utf8_lossy(&self.held);
         let begin = ["__exception__", "\nCode: "]
             .iter()
             .find_map(|it| text.rfind(it));
         let marked = text.split("__exception__").nth(1);
         let said = marked.or(begin.map(|at| &text[at..])).unwrap_or_default();
-        Err(match Refusal::find(said) {
-            Some(refusal) => format!("ClickHouse stopped in the middle of its answer: {refusal}"),
-            None => {
-                "ClickHouse's answer ends in the middle: the connection was cut; try again, or \
-                     take a shorter time"
-                    .to_owned()
-            }
-        })
+        Refusal::find(said)
+            .map(|it| format!("ClickHouse stopped in the middle of its answer: {it}"))
     }
 }
 
@@ -372,6 +384,39 @@ pub fn refused(status: u16, body: &str) -> String {
                 said => format!(" (\u{201c}{said}\u{201d})"),
             }
         ),
+    }
+}
+
+/// Why a page sees no answer at all. A browser says only that there is none; the rest shows when it asks
+/// in other ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unanswered {
+    /// The server lets the page ask, but the answer has no leave to be seen: it was given before the
+    /// server knew the user.
+    Unknown,
+    /// It lets no page of another origin ask.
+    Cors,
+    /// Nothing answers.
+    Unreached,
+}
+
+impl Unanswered {
+    /// A sentence: what is wrong, and what to do.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Unanswered::Unknown => {
+                "the server refuses this user: check the user and the password, and that its profile has \
+                 readonly = 2"
+            }
+            Unanswered::Cors => {
+                "the server does not let pages of another origin ask (CORS): set add_http_cors_header = 1 in \
+                 the user's profile and http_options_response in the server's configuration"
+            }
+            Unanswered::Unreached => {
+                "the server cannot be reached: check the address and the way there; ClickHouse listens for \
+                 HTTP on port 8123, or 8443 with TLS, and a page from https asks only servers with TLS"
+            }
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::clickhouse::Asked;
 use crate::herds::Attempt;
 use crate::issues::Issues;
 use crate::view::{ColorBy, Source, View, Viewport};
@@ -52,6 +53,25 @@ pub enum Input {
     },
     /// CSV text that was pasted.
     Text(String),
+    /// Spans that the engine asks a ClickHouse for.
+    ClickHouse {
+        /// What is asked, and where.
+        asked: Box<Asked>,
+        /// More spans than this are refused.
+        most: u64,
+        /// Empty where there is none.
+        password: Password,
+    },
+}
+
+/// A password: kept as long as the reading, and never shown.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub struct Password(pub String);
+
+impl std::fmt::Debug for Password {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("***")
+    }
 }
 
 /// From the engine to the page.

@@ -6,6 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::clickhouse::{self, Asked};
+
 /// The format of the links that this version writes.
 pub const VERSION: u32 = 1;
 
@@ -34,6 +36,8 @@ pub enum Source {
     Url(String),
     /// A file on the person's disk, told again by its fingerprint.
     File(FileMark),
+    /// What a ClickHouse was asked for.
+    ClickHouse(Box<Asked>),
 }
 
 /// What tells a local file again without holding it.
@@ -201,6 +205,7 @@ impl std::fmt::Display for Source {
             Source::Sample(name) => write!(to, "sample:{name}"),
             Source::Url(url) => to.write_str(url),
             Source::File(it) => write!(to, "file:{}:{}:{:016x}", it.name, it.size, it.hash),
+            Source::ClickHouse(it) => it.fmt(to),
         }
     }
 }
@@ -238,7 +243,7 @@ impl std::fmt::Display for Millis {
 fn expected(key: &str) -> &'static str {
     match key {
         "v" => "a whole number",
-        "src" => "sample:NAME, file:NAME:SIZE:HASH or an https address",
+        "src" => "sample:NAME, file:NAME:SIZE:HASH, clickhouse:URL,table=T or an https address",
         "t" => "FROM..TO in nanoseconds since 1970",
         "y" => "FROM..TO in traces",
         "as" => "parts like trace=COLUMN, start=COLUMN@ms, zone=+02:00, failed=2s",
@@ -269,6 +274,9 @@ fn read_source(value: &str) -> Option<Source> {
     }
     if value.starts_with("https://") && value.len() > "https://".len() {
         return Some(Source::Url(value.to_owned()));
+    }
+    if value.starts_with(clickhouse::SCHEME) {
+        return Asked::parse(value).map(|it| Source::ClickHouse(Box::new(it)));
     }
     let mut parts = value.strip_prefix("file:")?.rsplitn(3, ':');
     let hash = u64::from_str_radix(parts.next()?, 16).ok()?;
@@ -340,7 +348,7 @@ fn read_pane(value: &str) -> Option<Pane> {
 }
 
 /// Percent-encodes what would end a parameter or not survive in an address; the rest stays readable.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for byte in text.bytes() {
         match byte {

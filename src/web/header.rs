@@ -211,7 +211,7 @@ pub fn render_footer(app: &App, scene: &Scene) {
 }
 
 /// A text with a capital letter and a full stop.
-fn sentence(text: &str) -> String {
+pub fn sentence(text: &str) -> String {
     let mut chars = text.chars();
     let first = chars.next().map(|it| it.to_ascii_uppercase());
     let text: String = first.into_iter().chain(chars).collect();

@@ -6,7 +6,9 @@
 //! and tested, without a browser; that is in [`crate::engine`], [`crate::viewport`] and
 //! [`crate::format`]. Pinned by the browser tests.
 
+mod ask;
 mod breaker;
+mod clickhouse;
 mod client;
 mod dom;
 mod header;

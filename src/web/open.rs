@@ -9,10 +9,12 @@ use std::rc::Rc;
 use js_sys::Reflect;
 use web_sys::{ClipboardEvent, DataTransfer, DragEvent, Event, File, HtmlInputElement, Url};
 
+use crate::clickhouse::Asked;
 use crate::format;
 use crate::messages::{Input, Progress, Request, Summary};
 use crate::view::{FileMark, Pane, Source, View, Viewport};
 use crate::viewport;
+use crate::web::clickhouse;
 use crate::web::dom;
 use crate::web::history::Gesture;
 use crate::web::notices;
@@ -39,11 +41,14 @@ pub struct Reading {
     /// What has been read so far, once there is something to draw.
     pub preview: Option<Viewport>,
     progress: Option<Progress>,
+    /// How many spans will come, nearly, where that was asked before.
+    expected: Option<u64>,
 }
 
 /// What a link asks for and the page cannot fetch by itself.
 pub struct Wanted {
-    mark: FileMark,
+    /// A file or what a ClickHouse is asked for.
+    source: Source,
     view: View,
 }
 
@@ -206,8 +211,11 @@ fn read_file(app: &App, file: File) {
     let wanted = app.state.borrow_mut().wanted.take();
     notices::dismiss(&app.dom, notices::WANTED);
     let (view, mark) = match wanted {
-        Some(wanted) => (wanted.view, Some(wanted.mark)),
-        None => (fresh_view(app), None),
+        Some(Wanted {
+            source: Source::File(mark),
+            view,
+        }) => (view, Some(mark)),
+        _ => (fresh_view(app), None),
     };
     let (name, size) = (file.name(), file.size() as u64);
     let from_address = mark.is_some();
@@ -217,6 +225,26 @@ fn read_file(app: &App, file: File) {
     };
     read_given(app, |app| {
         read(app, input, name, Some(file), view, from_address, mark);
+    });
+}
+
+/// Reads what a ClickHouse was asked for in the dialog, about so many spans; a link that waits for such an
+/// answer has it.
+pub fn read_asked(app: &App, input: Input, asked: &Asked, spans: u64) {
+    notices::dismiss(&app.dom, notices::SOURCE);
+    let wanted = app.state.borrow_mut().wanted.take();
+    let (view, from_address) = match wanted {
+        Some(Wanted {
+            source: Source::ClickHouse(named),
+            view,
+        }) => (view, *named == *asked),
+        _ => (fresh_view(app), false),
+    };
+    read_given(app, |app| {
+        read(app, input, asked.name(), None, view, from_address, None);
+        if let Some(reading) = app.state.borrow_mut().reading.as_mut() {
+            reading.expected = Some(spans);
+        }
     });
 }
 
@@ -279,6 +307,10 @@ fn follow_address(app: &App) {
         Some(Source::File(mark)) => open_marked(app, mark, view),
         Some(Source::Url(url)) => open_address(app, url, view),
         Some(Source::Sample(name)) => open_sample(app, &name, view),
+        Some(Source::ClickHouse(asked)) => {
+            wait_for_asked(app, &asked, view);
+            clickhouse::show(app, Some(&asked));
+        }
         None => {
             if view.viewport.is_some() || view.trace.is_some() {
                 notices::tell(
@@ -414,16 +446,52 @@ fn open_marked(app: &App, mark: FileMark, view: View) {
         mark.name,
         format::bytes(mark.size)
     );
-    app.state.borrow_mut().wanted = Some(Wanted { mark, view });
+    let choose = |app: &App| app.dom.input("chooser").click();
+    want(
+        app,
+        Source::File(mark),
+        view,
+        &text,
+        ("Choose the file…", choose),
+    );
+}
+
+/// A link to spans of a ClickHouse, which the person has to ask for.
+fn wait_for_asked(app: &App, asked: &Asked, view: View) {
+    cancel(app);
+    let text = format!(
+        "This link shows spans of {}, which are not in the link: ask the server for them, with your own password.",
+        asked.name()
+    );
+    let source = Source::ClickHouse(Box::new(asked.clone()));
+    let ask = |app: &App| {
+        let named = match &app.state.borrow().wanted {
+            Some(Wanted {
+                source: Source::ClickHouse(it),
+                ..
+            }) => Some(it.clone()),
+            _ => None,
+        };
+        clickhouse::show(app, named.as_deref());
+    };
+    want(app, source, view, &text, ("Ask the server…", ask));
+}
+
+/// Waits for what a link shows and the page cannot fetch by itself.
+fn want(app: &App, source: Source, view: View, text: &str, (label, get): (&'static str, fn(&App))) {
+    app.state.borrow_mut().wanted = Some(Wanted { source, view });
     let app = app.rc();
-    let choose: notices::Action = (
-        "Choose the file…",
+    let get: notices::Action = (
+        label,
         Box::new({
-            let app = app.clone();
+            let (app, text) = (app.clone(), text.to_owned());
             move || {
-                app.dom.input("chooser").click();
-                // The message is gone with the press; the wish stays until a file is there.
-                ask_again(&app);
+                // The message is gone with the press; the wish stays until it is there.
+                let wanted = app.state.borrow_mut().wanted.take();
+                if let Some(Wanted { source, view }) = wanted {
+                    want(&app, source, view, &text, (label, get));
+                }
+                get(&app);
             }
         }),
     );
@@ -437,22 +505,9 @@ fn open_marked(app: &App, mark: FileMark, view: View) {
             }
         }),
     );
-    notices::ask(
-        &app.dom,
-        notices::WANTED,
-        false,
-        &text,
-        vec![choose, sample],
-    );
+    notices::ask(&app.dom, notices::WANTED, false, text, vec![get, sample]);
     app.show_state();
     render_empty(&app);
-}
-
-fn ask_again(app: &App) {
-    let wanted = app.state.borrow_mut().wanted.take();
-    if let Some(Wanted { mark, view }) = wanted {
-        open_marked(app, mark, view);
-    }
 }
 
 /// The person goes on with what is on screen: the link's file is not waited for any more.
@@ -504,6 +559,7 @@ fn read(
         before: None,
         preview: None,
         progress: None,
+        expected: None,
     });
     seek::forget(app);
     render_reading(app);
@@ -732,8 +788,11 @@ fn resume(app: &App, ended: Reading) {
         }
     }
     let (named, _) = View::parse(&app.history.hash());
-    if given && matches!(named.source, Some(Source::File(_) | Source::Url(_))) {
-        again(app);
+    match &named.source {
+        _ if !given => {}
+        Some(Source::File(_) | Source::Url(_)) => again(app),
+        Some(Source::ClickHouse(asked)) => wait_for_asked(app, &asked.clone(), named),
+        _ => {}
     }
 }
 
@@ -753,7 +812,11 @@ pub fn render_reading(app: &App) {
             let percent = it
                 .total
                 .filter(|&total| total > 0)
-                .map(|total| (it.bytes as f64 * 100.0 / total as f64).clamp(0.0, 100.0));
+                .map(|total| (it.bytes as f64 * 100.0 / total as f64).clamp(0.0, 100.0))
+                .or_else(|| {
+                    let spans = reading.expected?;
+                    Some((it.spans as f64 * 100.0 / spans as f64).clamp(0.0, 100.0))
+                });
             let done = percent.map_or_else(
                 || format::bytes(it.bytes),
                 |it| format!("{} %", format::fixed(it, 0)),
@@ -790,8 +853,11 @@ fn render_empty(app: &App) {
     let empty = state.summary.is_none() && state.reading.is_none();
     app.dom.show("empty", empty);
     let text = match &state.wanted {
-        Some(wanted) => format!("Drop {} here.", wanted.mark.name),
-        None => "Drop a span CSV here, plain or .gz, or paste one.".to_owned(),
+        Some(Wanted {
+            source: Source::File(mark),
+            ..
+        }) => format!("Drop {} here.", mark.name),
+        _ => "Drop a span CSV here, plain or .gz, or paste one.".to_owned(),
     };
     app.dom.text("empty-text", &text);
     header::render_hint(app, &state);

@@ -21,7 +21,8 @@ use crate::web::history::{Gesture, History};
 use crate::web::open::{Reading, Wanted};
 use crate::web::paint::Painter;
 use crate::web::{
-    breaker, header, herds, notices, open, overview, plot, seek, theme, tools, trace, wire,
+    breaker, clickhouse, header, herds, notices, open, overview, plot, seek, theme, tools, trace,
+    wire,
 };
 
 /// What the page knows.
@@ -54,6 +55,7 @@ pub struct App {
     pub plot: plot::Pointer,
     pub seek: seek::Seek,
     pub question: trace::Question,
+    pub clickhouse: clickhouse::Dialog,
     /// Something changed since the last frame was asked for.
     stale: Cell<bool>,
     /// A picture that waits for the next animation frame.
@@ -85,6 +87,7 @@ pub fn start(window: Window) -> Result<(), JsValue> {
         plot: plot::Pointer::default(),
         seek: seek::Seek::default(),
         question: trace::Question::default(),
+        clickhouse: clickhouse::Dialog::default(),
         stale: Cell::new(false),
         arrived: RefCell::default(),
         frames: Cell::new(0),
@@ -102,6 +105,7 @@ pub fn start(window: Window) -> Result<(), JsValue> {
     herds::install(&app);
     trace::install(&app);
     open::install(&app);
+    clickhouse::install(&app);
     app.painter.install(&app);
     open::start(&app);
     Ok(())

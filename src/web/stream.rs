@@ -6,10 +6,13 @@ use js_sys::{ArrayBuffer, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{
-    Blob, DedicatedWorkerGlobalScope, File, ReadableStream, ReadableStreamDefaultReader, Response,
+    AbortSignal, Blob, DedicatedWorkerGlobalScope, File, ReadableStream,
+    ReadableStreamDefaultReader, Response,
 };
 
+use crate::clickhouse::{Asked, Ending, Query};
 use crate::view::{FileMark, MARK_BYTES, fingerprint};
+use crate::web::ask;
 use crate::web::dom::reason;
 
 /// Where bytes come from.
@@ -18,6 +21,15 @@ pub enum Bytes {
     Stream(ReadableStreamDefaultReader),
     /// All at once.
     Text(Option<Vec<u8>>),
+    /// A ClickHouse's answer, which tells at its end whether it is whole.
+    Answer(ReadableStreamDefaultReader, Box<Answer>),
+}
+
+/// What is known of a ClickHouse's answer.
+pub struct Answer {
+    name: String,
+    query: Query,
+    ending: Ending,
 }
 
 impl Bytes {
@@ -26,12 +38,34 @@ impl Bytes {
         match self {
             Bytes::Text(text) => Ok(text.take()),
             Bytes::Stream(reader) => read(reader).await.map_err(|error| broken_off(&error)),
+            Bytes::Answer(reader, answer) => match read(reader).await {
+                Ok(Some(piece)) => {
+                    answer.ending.push(&piece);
+                    Ok(Some(piece))
+                }
+                // What came before a break may say why, or be all.
+                Ok(None) | Err(_) => {
+                    let whole = answer.ending.check(&answer.query);
+                    whole.map(|()| None).map_err(|why| said(&answer.name, &why))
+                }
+            },
+        }
+    }
+
+    /// What the other end has said that explains why its bytes cannot be read.
+    pub fn objection(&self) -> Option<String> {
+        match self {
+            Bytes::Answer(_, answer) => {
+                let why = answer.ending.refusal()?;
+                Some(said(&answer.name, &why))
+            }
+            _ => None,
         }
     }
 
     /// Nothing more is wanted.
     pub fn close(self) {
-        if let Bytes::Stream(reader) = self {
+        if let Bytes::Stream(reader) | Bytes::Answer(reader, _) = self {
             // Whether the browser could stop the source does not matter to anybody.
             let _ = reader.cancel();
         }
@@ -88,11 +122,37 @@ pub async fn of_address(
     Ok((of_stream(body)?, length))
 }
 
+/// The answer of a ClickHouse, as a CSV.
+pub async fn of_clickhouse(
+    asked: &Asked,
+    query: Query,
+    password: &str,
+    signal: &AbortSignal,
+) -> Result<Bytes, String> {
+    let name = asked.name();
+    let response = ask::ask(asked, password, &query.spans(), signal)
+        .await
+        .map_err(|refusal| said(&name, &refusal.text))?;
+    let body = response.body().ok_or_else(|| format!("{name} is empty."))?;
+    let answer = Answer {
+        name,
+        query,
+        ending: Ending::default(),
+    };
+    Ok(Bytes::Answer(reader_of(body)?, Box::new(answer)))
+}
+
+fn said(name: &str, why: &str) -> String {
+    [name, ": ", why, "."].concat()
+}
+
 fn of_stream(stream: ReadableStream) -> Result<Bytes, String> {
+    reader_of(stream).map(Bytes::Stream)
+}
+
+fn reader_of(stream: ReadableStream) -> Result<ReadableStreamDefaultReader, String> {
     let reader = stream.get_reader().dyn_into();
-    reader
-        .map(Bytes::Stream)
-        .map_err(|_| "The browser gives no bytes of this file.".to_owned())
+    reader.map_err(|_| "The browser gives no bytes of this file.".to_owned())
 }
 
 /// What tells this file again.

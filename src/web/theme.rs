@@ -57,7 +57,8 @@ fn set(dom: &Dom, theme: &str) {
     dom::set(&dom.html("theme"), "aria-label", label);
 }
 
-fn storage(dom: &Dom) -> Option<web_sys::Storage> {
+/// What is kept on this device; `None` where the browser keeps nothing.
+pub fn storage(dom: &Dom) -> Option<web_sys::Storage> {
     dom.window.local_storage().ok()?
 }
 

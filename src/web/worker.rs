@@ -10,13 +10,14 @@ use std::rc::Rc;
 use js_sys::{Array, ArrayBuffer, Function, Promise, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
-use web_sys::{DedicatedWorkerGlobalScope, File, MessageChannel, MessageEvent};
+use web_sys::{AbortController, DedicatedWorkerGlobalScope, File, MessageChannel, MessageEvent};
 
+use crate::clickhouse::Query;
 use crate::engine::Engine;
 use crate::messages::{FrameRequest, Input, Progress, Reply, Request};
 use crate::view::Source;
 use crate::web::stream::{self, Bytes};
-use crate::web::wire;
+use crate::web::{dom, wire};
 
 /// How long the engine reads before it lets messages in, in milliseconds.
 const TURN_MS: f64 = 8.0;
@@ -30,6 +31,8 @@ struct Thread {
     engine: RefCell<Engine>,
     /// The reading that goes on, by the id of its request.
     reading: Cell<Option<u32>>,
+    /// Ends a question to a server, and its work, when the reading is given up.
+    abort: RefCell<Option<AbortController>>,
     turns: Turns,
 }
 
@@ -41,6 +44,7 @@ pub fn start() -> Result<(), JsValue> {
         scope: scope.clone(),
         engine: RefCell::new(Engine::new()),
         reading: Cell::new(None),
+        abort: RefCell::new(None),
         turns: Turns::new()?,
     });
     let listener = thread.clone();
@@ -98,6 +102,9 @@ impl Thread {
             self.engine.borrow_mut().cancel();
             self.reply(reading, &Reply::Cancelled);
         }
+        if let Some(controller) = self.abort.take() {
+            controller.abort();
+        }
     }
 
     fn open(self: &Rc<Self>, id: u32, input: Input, file: Option<File>) {
@@ -141,6 +148,7 @@ impl Thread {
                 let progress = match pushed {
                     Ok(progress) => progress,
                     Err(text) => {
+                        let text = bytes.objection().unwrap_or(text);
                         bytes.close();
                         return Err(text);
                     }
@@ -181,6 +189,22 @@ impl Thread {
             Input::Fetch { name, url, source } => {
                 let (bytes, total) = stream::of_address(&self.scope, &url).await?;
                 begin(name, Some(source), total);
+                Ok(bytes)
+            }
+            Input::ClickHouse {
+                asked,
+                most,
+                password,
+            } => {
+                let controller = AbortController::new().map_err(|error| dom::reason(&error))?;
+                let signal = controller.signal();
+                self.abort.replace(Some(controller));
+                let query = Query {
+                    max_rows: most,
+                    ..asked.query.clone()
+                };
+                let bytes = stream::of_clickhouse(&asked, query, &password.0, &signal).await?;
+                begin(asked.name(), Some(Source::ClickHouse(asked)), None);
                 Ok(bytes)
             }
         }

@@ -109,8 +109,12 @@ class Handler(BaseHTTPRequestHandler):
         sql = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
         options = self.server.options
         self.cors = False
-        user = self.headers.get("X-ClickHouse-User", "default")
-        if (user, self.headers.get("X-ClickHouse-Key", "")) != (options.user, options.password):
+        # Headers are bytes, which Python takes for Latin-1.
+        user, key = (
+            self.headers.get(name, otherwise).encode("latin-1").decode()
+            for name, otherwise in (("X-ClickHouse-User", "default"), ("X-ClickHouse-Key", ""))
+        )
+        if (user, key) != (options.user, options.password):
             return self.refuse(
                 f"Code: 516. DB::Exception: {user}: Authentication failed: password is incorrect, or there is no "
                 "user with such name. (AUTHENTICATION_FAILED)"

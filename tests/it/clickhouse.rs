@@ -1,6 +1,7 @@
 //! Questions to ClickHouse: what a person names stays in its quotes, and what an answer means.
 
-use herdscope::clickhouse::{Counts, Ending, Query, refused, too_many};
+use herdscope::clickhouse::{Asked, Counts, Ending, Query, SCHEME, refused, too_many};
+use herdscope::view::{Source, View};
 use proptest::prelude::*;
 
 /// What a text of SQL consists of, by ClickHouse's rules for quotes.
@@ -103,6 +104,33 @@ proptest! {
             }
         }
         prop_assert_eq!(pieces(&meant), Some(expected));
+    }
+
+    #[test]
+    fn a_link_says_all_that_is_asked(
+        url in "https?://.{1,20}",
+        user in hostile(),
+        table in hostile(),
+        times in prop::array::uniform2(prop::option::of(any::<i64>())),
+        services in prop::collection::vec(hostile(), 0..3),
+        sample in prop::option::of(1u32..),
+    ) {
+        let [from, to] = times;
+        let query = Query { table, from, to, services, sample, ..Query::default() };
+        let asked = Asked { url, user, query };
+        let text = asked.to_string();
+        prop_assert!(text.starts_with(SCHEME));
+        prop_assert_eq!(Asked::parse(&text), Some(asked.clone()));
+        let view = View {
+            source: Some(Source::ClickHouse(Box::new(asked))),
+            ..View::default()
+        };
+        prop_assert_eq!(View::parse(&view.to_hash()), (view, Vec::new()));
+    }
+
+    #[test]
+    fn any_text_is_asked_or_not(text in ".{0,60}") {
+        let _ = Asked::parse(&format!("{SCHEME}{text}"));
     }
 
     #[test]
@@ -342,4 +370,41 @@ fn refusals_say_what_to_do() {
     }
     let long = refused(500, &"\u{7}x ".repeat(5_000));
     assert!(long.len() < 500 && !long.contains('\u{7}'), "{long}");
+}
+
+#[test]
+fn a_link_to_a_clickhouse_is_readable() {
+    let asked = Asked {
+        url: "https://clickhouse.example:8443".to_owned(),
+        user: "reader".to_owned(),
+        query: Query {
+            table: "otel.otel_traces".to_owned(),
+            from: Some(1),
+            to: Some(2),
+            services: vec!["shop, web".to_owned()],
+            sample: Some(4),
+            ..Query::default()
+        },
+    };
+    assert_eq!(
+        asked.to_string(),
+        "clickhouse:https://clickhouse.example:8443,user=reader,table=otel.otel_traces,from=1,to=2,\
+         service=shop%2C%20web,sample=4"
+    );
+    assert_eq!(asked.name(), "otel.otel_traces at clickhouse.example:8443");
+    let address = asked.address(&["a=1", "b=2"]);
+    assert_eq!(address, "https://clickhouse.example:8443?a=1&b=2");
+
+    // What is missing is as if it had not been said, what is new is passed over; a wrong time is no query.
+    let least =
+        Asked::parse("clickhouse:http://localhost:8123,later=1").expect("an address is enough");
+    assert_eq!((least.user.as_str(), &least.query), ("", &Query::default()));
+    for text in [
+        "clickhouse:",
+        "clickhouse:http://a,from=soon",
+        "clickhouse:http://a,sample=-1",
+        "file:a:1:2",
+    ] {
+        assert_eq!(Asked::parse(text), None, "{text}");
+    }
 }

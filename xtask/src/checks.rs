@@ -110,6 +110,9 @@ const CHECKS: &[Check] = &[
 /// The checks with tests that read real files.
 const READ_TRACES: &[&str] = &["unit", "browser"];
 
+/// The checks with tests that ask a ClickHouse.
+const ASK_CLICKHOUSE: &[&str] = &["clickhouse", "browser"];
+
 /// What the checks found or installed on this machine.
 struct Machine {
     tools: Option<Toolbox>,
@@ -158,7 +161,11 @@ pub fn test(args: &[&str]) -> Result<()> {
                     "Known weaknesses of dependencies were not looked up: their database could not be fetched.",
                 );
             }
-            if machine.chdb.is_none() && checks.iter().any(|check| check.name == "clickhouse") {
+            if machine.chdb.is_none()
+                && checks
+                    .iter()
+                    .any(|check| ASK_CLICKHOUSE.contains(&check.name))
+            {
                 report.remarks.push(
                     "Nothing was read from a ClickHouse: that takes Python 3 with its venv module (on Debian \
                      `apt-get install python3-venv`) and the package index.",
@@ -228,7 +235,7 @@ fn set_up(checks: &[&Check]) -> Result<Machine> {
             None => say("HERDSCOPE_TRACES is not set: tests over real files will not be run"),
         }
     }
-    let chdb = if needs(&["clickhouse"]) {
+    let chdb = if needs(ASK_CLICKHOUSE) {
         python_with_chdb()?
     } else {
         None
@@ -250,7 +257,9 @@ fn python_with_chdb() -> Result<Option<PathBuf>> {
             say(format!("nothing will be read from a ClickHouse: {error}"));
             Ok(None)
         }
-        Err(error) => Err(format!("{error}; the check `clickhouse` needs it")),
+        Err(error) => Err(format!(
+            "{error}; the checks `clickhouse` and `browser` need it"
+        )),
     }
 }
 
@@ -429,7 +438,12 @@ fn page_size(_: &Machine) -> Result<()> {
 }
 
 fn browser(machine: &Machine) -> Result<()> {
-    run(machine.cargo_test().args(["--package", BROWSER_TESTS]))
+    let mut tests = machine.cargo_test();
+    match &machine.chdb {
+        Some(python) => tests.env(chdb::VARIABLE, python),
+        None => tests.env_remove(chdb::VARIABLE),
+    };
+    run(tests.args(["--package", BROWSER_TESTS]))
 }
 
 /// How each check went and how long it took.
