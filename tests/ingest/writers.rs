@@ -83,7 +83,11 @@ fn azure(ns: i64) -> String {
     let ([year, month, day], text) = (date(ns), print_time(ns));
     let hour: u32 = text[11..13].parse().expect("a number");
     let half = if hour < 12 { "AM" } else { "PM" };
-    let hour = if hour.is_multiple_of(12) { 12 } else { hour % 12 };
+    let hour = if hour.is_multiple_of(12) {
+        12
+    } else {
+        hour % 12
+    };
     format!("{month}/{day}/{year}, {hour}:{} {half}", &text[14..23])
 }
 
