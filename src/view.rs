@@ -348,6 +348,7 @@ fn read_pane(value: &str) -> Option<Pane> {
 }
 
 /// Percent-encodes what would end a parameter or not survive in an address; the rest stays readable.
+#[inline(never)]
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for byte in text.bytes() {

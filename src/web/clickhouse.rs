@@ -31,7 +31,7 @@ pub struct Dialog {
 /// Where the address, the user and the table are remembered.
 const KEY: &str = "herdscope-clickhouse";
 /// Until another time is asked for.
-const FIRST_MINUTES: f64 = 15.0;
+const FIRST_MINUTES: u32 = 15;
 const MS: i64 = 1_000_000;
 
 /// What cannot be asked, and the field that says it.
@@ -155,9 +155,10 @@ fn fill(app: &App, asked: &Asked) {
 }
 
 /// A window that ends now.
-fn last(app: &App, minutes: f64) {
+#[inline(never)]
+fn last(app: &App, minutes: u32) {
     let now = Date::now();
-    for (id, ms) in [("ch-from", now - minutes * 60e3), ("ch-to", now)] {
+    for (id, ms) in [("ch-from", now - f64::from(minutes) * 60e3), ("ch-to", now)] {
         app.dom
             .input(id)
             .set_value(&print_short(ms as i64 / 1000 * 1000 * MS));
@@ -172,8 +173,9 @@ fn print_short(ns: i64) -> String {
 }
 
 /// What the fields ask for.
+#[inline(never)]
 fn read(app: &App) -> Result<Asked, Wrong> {
-    let value = |id: &str| app.dom.input(id).value().trim().to_owned();
+    let value = |id: &str| -> String { app.dom.input(id).value().trim().to_owned() };
     let url = value("ch-url");
     let Ok(parsed) = Url::new(&url) else {
         return Err((
@@ -237,6 +239,7 @@ fn read(app: &App) -> Result<Asked, Wrong> {
 }
 
 /// Something else is asked for: what was counted is not about it.
+#[inline(never)]
 fn forget(app: &App) {
     let dialog = &app.clickhouse;
     dialog.counted.set(None);
@@ -247,6 +250,7 @@ fn forget(app: &App) {
 }
 
 /// Says what is wrong, at its field.
+#[inline(never)]
 fn wrong(app: &App, problem: Option<(&str, &str)>) {
     for id in ["ch-url", "ch-table", "ch-from", "ch-to", "ch-sample"] {
         let is_wrong = problem.is_some_and(|it| it.0 == id);
@@ -365,6 +369,7 @@ fn open(app: &App, asked: Asked, counts: Counts) {
     open::read_asked(app, input, &asked, taken(counts, &asked));
 }
 
+#[inline(never)]
 fn render(app: &App) {
     let dom = &app.dom;
     let asked = read(app);

@@ -46,6 +46,7 @@ impl Dom {
         }
     }
 
+    #[inline(never)]
     pub fn input(&self, id: &str) -> HtmlInputElement {
         self.get(id)
     }

@@ -4,7 +4,7 @@
 
 use js_sys::{ArrayBuffer, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::JsFuture;
+use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{
     AbortSignal, Blob, DedicatedWorkerGlobalScope, File, ReadableStream,
     ReadableStreamDefaultReader, Response,
@@ -66,8 +66,12 @@ impl Bytes {
     /// Nothing more is wanted.
     pub fn close(self) {
         if let Bytes::Stream(reader) | Bytes::Answer(reader, _) = self {
-            // Whether the browser could stop the source does not matter to anybody.
-            let _ = reader.cancel();
+            // Whether the browser could stop the source does not matter to anybody, but a refusal that
+            // nobody hears would end the thread: an answer that was aborted refuses.
+            let stopped = reader.cancel();
+            spawn_local(async move {
+                let _ = JsFuture::from(stopped).await;
+            });
         }
     }
 }

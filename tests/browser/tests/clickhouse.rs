@@ -495,6 +495,19 @@ fn the_dialog_holds_the_focus_and_gives_it_back(page: &mut Page) -> Result<()> {
         "[...document.querySelectorAll('#ch-dialog :is(input, textarea)')].filter((it) => !it.labels.length).length",
     )?;
     assert_eq!(unnamed, json!(0));
+    // Until another time is asked for, it is the one that has just passed.
+    for (press, minutes) in [(false, 15), (true, 60), (true, 15)] {
+        if press {
+            page.click(&format!("[data-minutes='{minutes}']"))?;
+        }
+        let window = page.value(
+            "['from', 'to'].map((it) => Date.parse(document.getElementById(`ch-${it}`).value) - Date.now())",
+        )?;
+        let [from, to] = [&window[0], &window[1]].map(|it| it.as_f64().unwrap_or(f64::NAN));
+        assert_eq!(to - from, f64::from(minutes) * 60e3);
+        assert!((-10e3..=0.0).contains(&to), "{window}");
+    }
+    page.run("document.getElementById('ch-url').focus()", Vec::new())?;
     for _ in 0..20 {
         page.press("Tab")?;
         let inside = "document.activeElement == document.body || document.activeElement.closest('#ch-dialog') != null";
