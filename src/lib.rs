@@ -29,3 +29,5 @@ pub mod tiers;
 pub mod timeline;
 pub mod view;
 pub mod viewport;
+#[cfg(target_arch = "wasm32")]
+mod web;

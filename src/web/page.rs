@@ -12,18 +12,18 @@ use js_sys::ArrayBuffer;
 use wasm_bindgen::prelude::*;
 use web_sys::{File, Window};
 
-use crate::client::Client;
-use crate::dom::{self, Dom};
-use crate::history::{Gesture, History};
-use crate::open::{Reading, Wanted};
-use crate::paint::Painter;
-use crate::{
+use crate::messages::{FrameRequest, Reply, Scene, Style, Summary, TraceDetail};
+use crate::view::{FileMark, View, Viewport};
+use crate::viewport;
+use crate::web::client::Client;
+use crate::web::dom::{self, Dom};
+use crate::web::history::{Gesture, History};
+use crate::web::open::{Reading, Wanted};
+use crate::web::paint::Painter;
+use crate::web::{
     breaker, clickhouse, header, herds, notices, open, overview, plot, seek, theme, tools, trace,
     wire,
 };
-use herdscope::messages::{FrameRequest, Reply, Scene, Style, Summary, TraceDetail};
-use herdscope::view::{FileMark, View, Viewport};
-use herdscope::viewport;
 
 /// What the page knows.
 pub struct State {

@@ -7,9 +7,9 @@ use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use web_sys::Event;
 
-use crate::dom::{self, Dom};
-use crate::page::App;
-use herdscope::messages::{Rgb, Style};
+use crate::messages::{Rgb, Style};
+use crate::web::dom::{self, Dom};
+use crate::web::page::App;
 
 const KEY: &str = "herdscope-theme";
 

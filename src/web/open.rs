@@ -9,17 +9,17 @@ use std::rc::Rc;
 use js_sys::Reflect;
 use web_sys::{ClipboardEvent, DataTransfer, DragEvent, Event, File, HtmlInputElement, Url};
 
-use crate::clickhouse;
-use crate::dom;
-use crate::history::Gesture;
-use crate::notices;
-use crate::page::App;
-use crate::{header, plot, seek, tools};
-use herdscope::clickhouse::Asked;
-use herdscope::format;
-use herdscope::messages::{Input, Progress, Request, Summary};
-use herdscope::view::{FileMark, Pane, Source, View, Viewport};
-use herdscope::viewport;
+use crate::clickhouse::Asked;
+use crate::format;
+use crate::messages::{Input, Progress, Request, Summary};
+use crate::view::{FileMark, Pane, Source, View, Viewport};
+use crate::viewport;
+use crate::web::clickhouse;
+use crate::web::dom;
+use crate::web::history::Gesture;
+use crate::web::notices;
+use crate::web::page::App;
+use crate::web::{header, plot, seek, tools};
 
 /// What is being read.
 pub struct Reading {

@@ -5,13 +5,13 @@ use std::rc::Rc;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{Event, HtmlDialogElement};
 
-use crate::dom;
-use crate::notices;
-use crate::open;
-use crate::page::{App, State};
-use herdscope::format;
-use herdscope::messages::{Scene, Summary};
-use herdscope::view::Source;
+use crate::format;
+use crate::messages::{Scene, Summary};
+use crate::view::Source;
+use crate::web::dom;
+use crate::web::notices;
+use crate::web::open;
+use crate::web::page::{App, State};
 
 /// The issues that make a replayed breaker do what the real one did not.
 const MISLEADING: [&str; 3] = ["all_failed", "sampled", "capped"];
