@@ -178,7 +178,10 @@ fn bad_text_costs_one_sentence(page: &mut Page) -> Result<()> {
             vec!["pasted text", "no columns of spans"],
         ),
         ("  \n \n", vec!["no text in the clipboard"]),
-        ("{\"spans\": 3}", vec!["pasted text", "this JSON has no traces"]),
+        (
+            "{\"spans\": 3}",
+            vec!["pasted text", "this JSON has no traces"],
+        ),
     ] {
         page.paste(text)?;
         page.wait_for_message(&words)
