@@ -1,8 +1,7 @@
 //! Numbers as a person reads them: durations, times of day, counts, sizes.
 //!
 //! Invariant: what is printed is rounded, never cut, and a unit is always there. Times are UTC.
-//! Fractions go through [`fixed`]: where std prints a single `f64`, the page carries nine kilobytes of
-//! machinery for it. Constant time. Pinned by the tables in the tests.
+//! Fractions go through [`fixed`]. Constant time. Pinned by the tables in the tests.
 
 const US: u64 = 1_000;
 const MS: u64 = 1_000 * US;
