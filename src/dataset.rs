@@ -1,13 +1,16 @@
 //! What is loaded: the table with its edges, and what the reading assumed and noticed.
 //!
 //! Owns the road from rows to a dataset: table, edges, timeouts told from pile-ups. Invariant: a
-//! dataset is complete and never changes. Building costs O(n log n). Pinned by `tests/it/engine.rs`.
+//! dataset is complete, and only what is said about failures and tries changes it. Building costs
+//! O(n log n). Pinned by `tests/it/engine.rs` and `tests/it/files.rs`.
 
 use crate::calls::{self, Calls, Edge};
+use crate::files::{self, FileFacts, Files};
 use crate::ingest::time::print_duration;
 use crate::ingest::{Assumed, Reading, Told};
 use crate::issues::{Code, Issues};
 use crate::messages::{EdgeLine, Summary, issue_lines};
+use crate::outcome::Outcome;
 use crate::plot::look;
 use crate::retries;
 use crate::rows::SpanRows;
@@ -18,19 +21,19 @@ use crate::viewport;
 /// A loaded file, or several as one.
 #[derive(Clone, Debug, Default)]
 pub struct Dataset {
-    /// The file's name.
+    /// The files' names.
     pub name: String,
-    /// What a link to it says; `None` for pasted text.
-    pub source: Option<Source>,
-    /// Who wrote it.
+    /// Who wrote them.
     pub exporter: String,
-    /// What had to be assumed to read it.
+    /// What each file was read as.
+    pub files: Vec<FileFacts>,
+    /// What had to be assumed to read them; of several files what all of them assume.
     pub assumed: Assumed,
-    /// What a person said about it.
+    /// What a person said about all of them.
     pub told: Told,
     /// The duration from which on calls evidently failed, where the file tells no failures.
     pub failed_over_proposed: Option<u64>,
-    /// What was noticed in reading it.
+    /// What was noticed.
     pub issues: Issues,
     /// Its spans.
     pub table: SpanTable,
@@ -38,6 +41,10 @@ pub struct Dataset {
     pub edges: Vec<Edge>,
     /// See [`look::opaque_from`].
     pub opaque_from: Vec<u64>,
+    /// What was noticed in reading, whatever is said about failures.
+    pub(crate) noticed: Issues,
+    /// How the files say that spans ended.
+    recorded: Vec<Outcome>,
     /// What the overview and the rates count where there is no edge.
     arrivals: Calls,
     no_calls: Calls,
@@ -49,42 +56,18 @@ pub struct Dataset {
 impl Dataset {
     /// Builds table and edges from what was read.
     pub fn new(name: String, source: Option<Source>, reading: Reading) -> Dataset {
-        let mut dataset = Dataset::of_told_rows(name, &reading.rows, &reading.told);
-        let mut issues = reading.issues;
-        issues.extend(std::mem::take(&mut dataset.issues));
-        let untold = issues.count(Code::NoStatus) > 0;
-        Dataset {
-            source,
-            exporter: reading.exporter.to_owned(),
-            assumed: reading.assumed,
-            told: reading.told,
-            failed_over_proposed: untold
-                .then(|| calls::proposed_failed_over(&dataset.edges))
-                .flatten(),
-            issues,
-            ..dataset
-        }
+        let mut files = Files::default();
+        files.add(0, name, source, reading);
+        files.build()
     }
 
-    /// Several files of one exporter as one dataset. What only some of them assume, none is said to.
-    pub fn merged(name: String, readings: Vec<Reading>) -> Dataset {
-        let mut readings = readings.into_iter();
-        let Some(mut all) = readings.next() else {
-            return Dataset::default();
-        };
-        fn if_same<T: PartialEq>(a: Option<T>, b: Option<T>) -> Option<T> {
-            if a == b { a } else { None }
+    /// Several files, named, as one dataset.
+    pub fn merged(readings: Vec<(String, Reading)>) -> Dataset {
+        let mut files = Files::default();
+        for (at, (name, reading)) in readings.into_iter().enumerate() {
+            files.add(at as u32, name, None, reading);
         }
-        for reading in readings {
-            all.rows.append(&reading.rows);
-            all.issues.extend(reading.issues);
-            let (all, it) = (&mut all.assumed, reading.assumed);
-            all.zone = if_same(all.zone, it.zone);
-            all.start_unit = if_same(all.start_unit, it.start_unit);
-            all.duration_unit = if_same(all.duration_unit, it.duration_unit);
-            all.dates = if_same(all.dates, it.dates);
-        }
-        Dataset::new(name, None, all)
+        files.build()
     }
 
     /// The dataset of rows alone, as they are known in the middle of a reading.
@@ -93,40 +76,66 @@ impl Dataset {
     }
 
     /// The dataset of rows about which a person has said something.
+    #[inline(never)]
     pub fn of_told_rows(name: String, rows: &SpanRows, told: &Told) -> Dataset {
-        let mut issues = Issues::default();
-        let mut table = SpanTable::build(rows, &mut issues);
-        if let Some(ns) = told.failed_over {
-            table.fail_from(ns, &mut issues);
-        }
-        let mut edges = calls::edges(&table);
-        calls::mark_timeouts(&mut table, &mut edges);
-        if told.logical == Some(true) {
-            for edge in &mut edges {
-                edge.calls = retries::logical(&table, &edge.calls);
-            }
-        }
-        let opaque_from = look::opaque_from(&table);
-        let arrivals = match edges.is_empty() {
-            true => calls::arrivals(&table),
-            false => Calls::default(),
-        };
+        let mut dataset = Dataset::unjudged(name, rows);
+        dataset.judge(told.failed_over, told.logical);
+        dataset
+    }
+
+    /// Without edges yet.
+    pub(crate) fn unjudged(name: String, rows: &SpanRows) -> Dataset {
+        let mut noticed = Issues::default();
+        let table = SpanTable::build(rows, &mut noticed);
         Dataset {
             name,
-            issues,
+            noticed,
+            recorded: table.outcome.clone(),
             home: Some(padded(&table, table.awaited_extent())),
             limits: Some(padded(&table, table.extent())),
+            opaque_from: look::opaque_from(&table),
             table,
-            edges,
-            opaque_from,
-            arrivals,
-            no_calls: Calls::default(),
-            source: None,
-            exporter: String::new(),
-            assumed: Assumed::default(),
-            told: Told::default(),
-            failed_over_proposed: None,
+            ..Dataset::default()
         }
+    }
+
+    /// Takes spans that lasted so long as failed, and tries as calls of their own or as one. Nothing
+    /// is read again: the table has how the files say that spans ended. O(n log n).
+    pub fn judge(&mut self, failed_over: Option<u64>, logical: Option<bool>) {
+        for told in self
+            .files
+            .iter_mut()
+            .map(|it| &mut it.told)
+            .chain([&mut self.told])
+        {
+            (told.failed_over, told.logical) = (failed_over, logical);
+        }
+        self.issues = self.noticed.clone();
+        self.table.outcome.clone_from(&self.recorded);
+        if let Some(ns) = failed_over {
+            self.issues.forget(Code::NoStatus);
+            self.table.fail_from(ns, &mut self.issues);
+        }
+        self.edges = calls::edges(&self.table);
+        calls::mark_timeouts(&mut self.table, &mut self.edges);
+        self.failed_over_proposed = match failed_over {
+            None if self.tells_no_failures() => calls::proposed_failed_over(&self.edges),
+            _ => None,
+        };
+        if logical == Some(true) {
+            for edge in &mut self.edges {
+                edge.calls = retries::logical(&self.table, &edge.calls);
+            }
+        }
+        self.arrivals = match self.edges.is_empty() {
+            true => calls::arrivals(&self.table),
+            false => Calls::default(),
+        };
+    }
+
+    /// Whether a file has no column that tells failures.
+    pub(crate) fn tells_no_failures(&self) -> bool {
+        self.noticed.count(Code::NoStatus) > 0
     }
 
     /// The edge that a person names, or the one with the most calls.
@@ -177,41 +186,24 @@ impl Dataset {
 
     /// What had to be assumed and a person can tell better.
     pub fn assumptions(&self) -> Vec<Assumption> {
-        const UNITS: &[&str] = &["@ns", "@us", "@ms", "@s"];
-        let mut all = Vec::new();
-        let mut add = |what, part, value: String, choices| {
-            all.push(Assumption {
-                what,
-                part,
-                value,
-                choices,
-            });
+        let assumption = |(part, value)| Assumption {
+            what: match part {
+                "zone" => "times in",
+                "dates" => "dates",
+                "start" => "starts in",
+                "duration" => "durations in",
+                _ => "failed from",
+            },
+            part,
+            value,
+            choices: files::choices(part),
         };
-        if let Some(zone) = self.assumed.zone {
-            add(
-                "times in",
-                "zone",
-                zone.to_owned(),
-                &["UTC", "+01:00", "+02:00"],
-            );
-        }
-        if self.assumed.dates.is_some() {
-            let choices = &["month-first", "day-first"];
-            add("dates", "dates", "month-first".to_owned(), choices);
-        }
-        for (what, part, unit) in [
-            ("starts in", "start", self.assumed.start_unit),
-            ("durations in", "duration", self.assumed.duration_unit),
-        ] {
-            if let Some(unit) = unit {
-                add(what, part, ["@", unit.as_str()].concat(), UNITS);
-            }
-        }
-        if self.issues.count(Code::NoStatus) > 0 {
+        let mut parts = files::assumed_parts(&self.assumed);
+        if self.told.failed_over.is_none() && self.tells_no_failures() {
             let proposed = self.failed_over_proposed.map(print_duration);
-            add("failed from", "failed", proposed.unwrap_or_default(), &[]);
+            parts.push(("failed", proposed.unwrap_or_default()));
         }
-        all
+        parts.into_iter().map(assumption).collect()
     }
 
     /// What had to be assumed, in one line; empty when nothing had.
@@ -264,9 +256,10 @@ impl Dataset {
         };
         Summary {
             name: self.name.clone(),
-            source: self.source.clone(),
             exporter: self.exporter.clone(),
-            assumed: self.assumed_line(),
+            files: self.file_lines(),
+            offered: self.offered(),
+            refused: Vec::new(),
             issues: issue_lines(&self.issues),
             spans: self.table.len() as u64,
             traces: self.table.n_traces().into(),

@@ -11,11 +11,12 @@ use halfopen::Config;
 
 use crate::calls::Edge;
 use crate::dataset::Dataset;
+use crate::files::Files;
 use crate::herds::{self, Attempt, late_ns};
 use crate::ingest::{Limits, Reader, Told, Unmapped, Unreadable, UnreadableKind};
 use crate::messages::{
-    FrameRequest, PointRequest, Progress, ReplayScene, Scene, SpanLabel, Style, Summary, Swatch,
-    TraceDetail,
+    FrameRequest, PointRequest, Progress, Refused, ReplayScene, Scene, SpanLabel, Style, Summary,
+    Swatch, TraceDetail,
 };
 use crate::plot::look::Look;
 use crate::plot::pixels::Pixels;
@@ -31,8 +32,6 @@ use crate::view::{ColorBy, Source, Viewport};
 pub struct Engine {
     loaded: Dataset,
     reading: Option<Underway>,
-    /// The table that the last reading could make nothing of.
-    unmapped: Option<Unmapped>,
     replayed: Option<Replayed>,
     strip: Option<Strip>,
 }
@@ -47,16 +46,27 @@ pub struct Frame {
     pub overview: Vec<u8>,
 }
 
-/// A reading in progress.
+/// A reading in progress, of one file or several.
+#[derive(Default)]
 struct Underway {
-    name: String,
-    source: Option<Source>,
-    total: Option<u64>,
-    reader: Reader,
+    /// How many of the files have begun.
+    begun: u32,
+    current: Option<Current>,
+    /// The files that are read.
+    read: Files,
+    refused: Vec<Refused>,
     /// What is read so far, drawn meanwhile.
     preview: Dataset,
     /// The number of rows at which the preview is made anew.
     next_preview: usize,
+}
+
+/// The file whose bytes come.
+struct Current {
+    name: String,
+    source: Option<Source>,
+    total: Option<u64>,
+    reader: Reader,
 }
 
 /// The overview strip as it was last painted: panning and zooming leave it as it is.
@@ -112,96 +122,124 @@ impl Engine {
         self.loaded.edge_or_first(named)
     }
 
-    /// Starts a reading; one that was going on is dropped. `total` is the size in bytes, if known.
-    pub fn begin(&mut self, name: String, source: Option<Source>, total: Option<u64>) {
+    /// Starts a reading; one that was going on is dropped.
+    pub fn start(&mut self) {
         self.forget();
-        self.unmapped = None;
         self.reading = Some(Underway {
-            name,
-            source,
-            total,
-            reader: Reader::new(Limits::default()),
-            preview: Dataset::default(),
             next_preview: FIRST_PREVIEW,
+            ..Underway::default()
         });
     }
 
-    /// What the person says about the file whose reading has just begun.
-    pub fn tell(&mut self, told: Told) {
-        if let Some(reading) = &mut self.reading {
-            reading.reader = Reader::new(Limits::default()).telling(told);
-        }
+    /// Starts a reading of this file; `total` is its size in bytes, if known.
+    pub fn begin(&mut self, name: String, source: Option<Source>, total: Option<u64>) {
+        self.start();
+        self.next_file(name, source, total, Told::default());
     }
 
-    /// The head of the table that the last reading could make nothing of, for a person to tell its
-    /// columns.
-    pub fn unmapped(&self) -> Option<&Unmapped> {
-        self.unmapped.as_ref()
+    /// The file before is at its end, and this one comes next; what is said about it is heeded.
+    pub fn next_file(
+        &mut self,
+        name: String,
+        source: Option<Source>,
+        total: Option<u64>,
+        told: Told,
+    ) {
+        let Some(reading) = &mut self.reading else {
+            return;
+        };
+        reading.close();
+        reading.begun += 1;
+        reading.current = Some(Current {
+            name,
+            source,
+            total,
+            reader: Reader::new(Limits::default()).telling(told),
+        });
     }
 
-    /// What a link to the file being read says, once its fingerprint is known.
-    pub fn set_source(&mut self, source: Source) {
-        if let Some(reading) = &mut self.reading {
-            reading.source = Some(source);
+    /// The next file cannot be had at all, or the current one no further.
+    pub fn skip(&mut self, is_current: bool, why: String) {
+        let Some(reading) = &mut self.reading else {
+            return;
+        };
+        if is_current {
+            if reading.current.take().is_none() {
+                // What its bytes were not has been said; this is why.
+                reading.refused.pop();
+            }
+        } else {
+            reading.close();
+            reading.begun += 1;
         }
+        reading.refuse(why, None);
     }
 
     /// Reads on. `elapsed_ms` is the time since the reading began and is passed through. An error
-    /// ends the reading and is a sentence for the person.
+    /// ends this file, and is a sentence for the person; others may follow.
     pub fn push(&mut self, bytes: &[u8], elapsed_ms: f64) -> Result<Progress, String> {
         let Some(reading) = &mut self.reading else {
             return Err("Nothing is being read.".to_owned());
         };
-        if let Err(unreadable) = reading.reader.push(bytes) {
-            let name = std::mem::take(&mut reading.name);
-            self.cancel();
-            return Err(self.refused(&name, unreadable));
+        let Some(current) = &mut reading.current else {
+            return Err("Nothing is being read.".to_owned());
+        };
+        if let Err(unreadable) = current.reader.push(bytes) {
+            let why = reading.refuse_current(unreadable);
+            reading.preview = Dataset::default();
+            self.forget();
+            return Err(why);
         }
-        let rows = reading.reader.rows();
+        let rows = current.reader.rows();
+        let n_rows = reading.read.rows().len() + rows.len();
         let mut preview = None;
-        if rows.len() >= reading.next_preview {
-            reading.preview =
-                Dataset::of_told_rows(reading.name.clone(), rows, reading.reader.told());
-            reading.next_preview = rows.len() + rows.len() / 2;
+        if n_rows >= reading.next_preview {
+            let name = current.name.clone();
+            reading.preview = match reading.read.is_empty() {
+                true => Dataset::of_told_rows(name, rows, current.reader.told()),
+                false => {
+                    let mut all = reading.read.rows().clone();
+                    all.append(rows);
+                    Dataset::of_told_rows(name, &all, current.reader.told())
+                }
+            };
+            reading.next_preview = n_rows + n_rows / 2;
             preview = Some(reading.preview.home());
             (self.replayed, self.strip) = (None, None);
         }
         Ok(Progress {
-            name: reading.name.clone(),
-            bytes: reading.reader.bytes_in(),
-            total: reading.total,
-            spans: rows.len() as u64,
+            name: current.name.clone(),
+            bytes: current.reader.bytes_in(),
+            total: current.total,
+            spans: n_rows as u64,
             elapsed_ms,
             preview,
         })
     }
 
-    /// Ends the reading. An error, which is a sentence for the person, leaves what was loaded.
-    pub fn finish(&mut self) -> Result<Summary, String> {
-        let Some(reading) = self.reading.take() else {
-            return Err("Nothing is being read.".to_owned());
+    /// Ends the reading. Without a file that could be read, what was loaded stays, and the reasons
+    /// are sentences for the person.
+    pub fn finish(&mut self) -> Result<Summary, Vec<Refused>> {
+        let Some(mut reading) = self.reading.take() else {
+            return Err(Vec::new());
         };
         self.forget();
-        let name = reading.name;
-        let read = reading
-            .reader
-            .finish()
-            .map_err(|unreadable| self.refused(&name, unreadable))?;
-        if read.rows.is_empty() {
-            let noticed = read.issues.iter().next().map(|issue| issue.message());
-            let why = noticed.unwrap_or_else(|| "it holds no spans".to_owned());
-            return Err(format!("{name} has no spans to draw: {why}."));
+        reading.close();
+        if reading.read.is_empty() {
+            return Err(reading.refused);
         }
-        self.loaded = Dataset::new(name, reading.source, read);
-        Ok(self.loaded.summary())
+        self.loaded = reading.read.build();
+        Ok(Summary {
+            refused: reading.refused,
+            ..self.loaded.summary()
+        })
     }
 
-    fn refused(&mut self, name: &str, why: Unreadable) -> String {
-        let sentence = format!("{name}: {why}");
-        if let UnreadableKind::UnknownColumns(table) = why.kind {
-            self.unmapped = Some(*table);
-        }
-        sentence
+    /// See [`Dataset::judge`].
+    pub fn judge(&mut self, failed_over: Option<u64>, logical: Option<bool>) -> Summary {
+        self.loaded.judge(failed_over, logical);
+        self.forget();
+        self.loaded.summary()
     }
 
     /// Gives the reading up; what was loaded before is back.
@@ -449,6 +487,56 @@ impl Engine {
             stack.extend(children.map(|&it| (it, depth + 1)));
         }
         detail
+    }
+}
+
+impl Underway {
+    /// The current file is at its end.
+    fn close(&mut self) {
+        let Some(current) = self.current.take() else {
+            return;
+        };
+        let Current {
+            name,
+            source,
+            reader,
+            ..
+        } = current;
+        let read = match reader.finish() {
+            Ok(read) => read,
+            Err(unreadable) => return self.refuse_as(&name, unreadable),
+        };
+        if read.rows.is_empty() {
+            let noticed = read.issues.iter().next().map(|issue| issue.message());
+            let why = noticed.unwrap_or_else(|| "it holds no spans".to_owned());
+            return self.refuse(format!("{name} has no spans to draw: {why}."), None);
+        }
+        self.read.add(self.begun - 1, name, source, read);
+    }
+
+    fn refuse_current(&mut self, why: Unreadable) -> String {
+        let name = self.current.take().map(|it| it.name).unwrap_or_default();
+        self.refuse_as(&name, why);
+        let said = self.refused.last().map(|it| it.text.clone());
+        said.unwrap_or_default()
+    }
+
+    fn refuse_as(&mut self, name: &str, why: Unreadable) {
+        let text = format!("{name}: {why}");
+        let unmapped = match why.kind {
+            UnreadableKind::UnknownColumns(table) => Some(table),
+            _ => None,
+        };
+        self.refuse(text, unmapped);
+    }
+
+    fn refuse(&mut self, text: String, unmapped: Option<Box<Unmapped>>) {
+        let input = self.begun.saturating_sub(1);
+        self.refused.push(Refused {
+            input,
+            text,
+            unmapped,
+        });
     }
 }
 

@@ -167,6 +167,8 @@ pub struct Issue {
     pub count: u64,
     /// The row it was first met at: the header is row 1, as in a spreadsheet.
     pub first_row: Option<u64>,
+    /// The file's name, where there are several.
+    pub file: Option<String>,
     /// The column's name, when it is about one.
     pub column: Option<String>,
     /// What stood there the first time, shortened.
@@ -176,9 +178,10 @@ pub struct Issue {
 impl Issue {
     /// One sentence: where, what was got, what was done and what to do.
     pub fn message(&self) -> String {
-        let mut place = String::new();
+        let mut place = self.file.clone().unwrap_or_default();
         if let Some(row) = self.first_row {
-            place.push_str(&format!("row {row}"));
+            let comma = if place.is_empty() { "" } else { ", " };
+            place.push_str(&format!("{comma}row {row}"));
         }
         if let Some(column) = &self.column {
             let comma = if place.is_empty() { "" } else { ", " };
@@ -199,6 +202,8 @@ impl Serialize for Issue {
         struct View<'a> {
             code: &'a str,
             count: u64,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            file: Option<&'a str>,
             first_row: Option<u64>,
             column: Option<&'a str>,
             message: String,
@@ -206,6 +211,7 @@ impl Serialize for Issue {
         let view = View {
             code: self.code.as_str(),
             count: self.count,
+            file: self.file.as_deref(),
             first_row: self.first_row,
             column: self.column.as_deref(),
             message: self.message(),
@@ -233,7 +239,9 @@ impl Issues {
         column: Option<&str>,
         got: Option<&str>,
     ) {
-        let same = |issue: &&mut Issue| issue.code == code && issue.column.as_deref() == column;
+        let same = |issue: &&mut Issue| {
+            issue.code == code && issue.file.is_none() && issue.column.as_deref() == column
+        };
         match self.0.iter_mut().find(same) {
             Some(issue) => {
                 issue.count += count;
@@ -245,6 +253,7 @@ impl Issues {
                 code,
                 count,
                 first_row: row,
+                file: None,
                 column: column.map(str::to_owned),
                 got: got.map(shortened),
             }),
@@ -257,6 +266,20 @@ impl Issues {
             let (column, got) = (issue.column.as_deref(), issue.got.as_deref());
             self.add(issue.code, issue.count, issue.first_row, column, got);
         }
+    }
+
+    /// Takes over what was noticed about one of several files.
+    pub fn extend_of(&mut self, other: Issues, file: &str) {
+        let of_file = |issue| Issue {
+            file: Some(file.to_owned()),
+            ..issue
+        };
+        self.0.extend(other.0.into_iter().map(of_file));
+    }
+
+    /// Leaves out what is settled.
+    pub fn forget(&mut self, code: Code) {
+        self.0.retain(|issue| issue.code != code);
     }
 
     /// The issues, in the order in which they were first met.

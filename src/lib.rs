@@ -10,6 +10,7 @@ pub mod calls;
 pub mod clickhouse;
 pub mod dataset;
 pub mod engine;
+pub mod files;
 pub mod format;
 pub mod herds;
 pub mod ingest;

@@ -8,16 +8,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::clickhouse::Asked;
 use crate::herds::Attempt;
+use crate::ingest::Unmapped;
 use crate::issues::Issues;
 use crate::view::{ColorBy, Source, View, Viewport};
 
 /// From the page to the engine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Request {
-    /// Read this instead of what is loaded. Answered by [`Reply::Progress`] again and again, then
+    /// Read these, as one, instead of what is loaded. Answered by [`Reply::Progress`] again and again, then
     /// by one of [`Reply::Opened`], [`Reply::Failed`], [`Reply::Cancelled`]; until `Opened` what was
     /// loaded before is kept and comes back when the reading fails or is cancelled.
-    Open(Input),
+    Open(Vec<Opening>),
+    /// Take spans that lasted so many nanoseconds as failed, and tries of one call as one, in what is
+    /// loaded. Answered by [`Reply::Opened`] at once.
+    Judge {
+        /// See [`Told::failed_over`](crate::ingest::Told::failed_over).
+        failed_over: Option<u64>,
+        /// See [`Told::logical`](crate::ingest::Told::logical).
+        logical: Option<bool>,
+    },
     /// Stop the reading that is going on.
     Cancel,
     /// Draw this. Answered by [`Reply::Frame`], with the pixels beside it.
@@ -32,6 +41,15 @@ pub enum Request {
     Ranks([i64; 2]),
 }
 
+/// One of the files that make a dataset.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Opening {
+    /// Where its bytes come from.
+    pub input: Input,
+    /// What the person says about it, as [`Told`](crate::ingest::Told) reads it; empty for nothing.
+    pub told: String,
+}
+
 /// Where bytes come from.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Input {
@@ -41,6 +59,8 @@ pub enum Input {
         name: String,
         /// Bytes.
         size: u64,
+        /// It is text that was pasted: no link can ask for it.
+        pasted: bool,
     },
     /// An address that the engine fetches: a sample or an https URL.
     Fetch {
@@ -51,8 +71,6 @@ pub enum Input {
         /// What a link to it says.
         source: Source,
     },
-    /// CSV text that was pasted.
-    Text(String),
     /// Spans that the engine asks a ClickHouse for.
     ClickHouse {
         /// What is asked, and where.
@@ -83,8 +101,8 @@ pub enum Reply {
     Progress(Progress),
     /// The reading is done; everything from now on is about this data.
     Opened(Box<Summary>),
-    /// The reading failed; what was loaded before is back.
-    Failed(String),
+    /// None of the files could be read; what was loaded before is back.
+    Failed(Vec<Refused>),
     /// The reading was cancelled; what was loaded before is back.
     Cancelled,
     /// A picture, with the pixels beside the message: first the plot's, then the overview's.
@@ -118,14 +136,16 @@ pub struct Progress {
 /// What is loaded.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Summary {
-    /// The file's name.
+    /// The files' names.
     pub name: String,
-    /// What a link to it says; `None` for pasted text.
-    pub source: Option<Source>,
-    /// Who wrote it.
+    /// Who wrote them.
     pub exporter: String,
-    /// In one line, what had to be assumed to read it; empty when nothing had.
-    pub assumed: String,
+    /// The files.
+    pub files: Vec<FileLine>,
+    /// See [`Dataset::offered`](crate::dataset::Dataset::offered).
+    pub offered: String,
+    /// The files that could not be read beside them.
+    pub refused: Vec<Refused>,
     /// What was noticed, one sentence each.
     pub issues: Vec<IssueLine>,
     /// Spans in all.
@@ -144,6 +164,40 @@ pub struct Summary {
     pub legend_by_tier: Vec<LegendEntry>,
     /// See `legend_by_tier`.
     pub legend_by_service: Vec<LegendEntry>,
+}
+
+/// One of the files for the page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileLine {
+    /// Its name.
+    pub name: String,
+    /// What a link to it says; `None` for pasted text.
+    pub source: Option<Source>,
+    /// Who wrote it.
+    pub exporter: String,
+    /// Its place among what was asked to be read.
+    pub input: u32,
+    /// Spans that it brings.
+    pub spans: u64,
+    /// Rows that say what another row has said.
+    pub duplicates: u64,
+    /// What the person says about it, as text.
+    pub told: String,
+    /// What was assumed to read it, in the same form.
+    pub assumed: String,
+    /// Its head, where the person has told its columns.
+    pub head: Option<Box<Unmapped>>,
+}
+
+/// A file that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refused {
+    /// Its place among what was asked to be read.
+    pub input: u32,
+    /// A sentence: which file, why, and what to do.
+    pub text: String,
+    /// A table whose columns the person can tell.
+    pub unmapped: Option<Box<Unmapped>>,
 }
 
 /// One kind of issue for the page.

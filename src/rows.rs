@@ -93,6 +93,8 @@ pub struct SpanRows {
     pub kind: Vec<Kind>,
     pub outcome: Vec<Outcome>,
     pub row: Vec<u32>,
+    /// Where the rows of each file but the first begin, ascending.
+    pub later_files: Vec<u32>,
     /// Texts of `trace`.
     pub trace_ids: Strings,
     /// Texts of `span` and `parent`.
@@ -123,8 +125,15 @@ impl SpanRows {
         self.row.push(row.row);
     }
 
-    /// Appends the rows of another reading, whose texts have other indices.
+    /// Which of the files a row stands in. O(log files).
+    pub fn file_of(&self, at: usize) -> u16 {
+        let file = self.later_files.partition_point(|&it| it as usize <= at);
+        u16::try_from(file).unwrap_or(u16::MAX)
+    }
+
+    /// Appends the rows of another file, whose texts have other indices.
     pub fn append(&mut self, other: &SpanRows) {
+        self.later_files.push(self.len() as u32);
         for at in 0..other.len() {
             let name = |column: &[u32]| other.names.get(column[at]);
             let if_any = |column: &[u32]| (column[at] != NONE).then(|| name(column));

@@ -67,6 +67,8 @@ pub struct SpanTable {
     pub message: Vec<u32>,
     /// The row in its file; the header is row 1.
     pub row: Vec<u32>,
+    /// Which of several files it stands in; no entries where there is one.
+    pub file: Vec<u16>,
     /// Where the spans of each trace begin, one entry more than there are traces.
     trace_start: Vec<u32>,
     /// The id of each trace, in `trace_ids`.
@@ -366,7 +368,8 @@ fn span_order(rows: &SpanRows, ranks: &[u32], issues: &mut Issues) -> Vec<u32> {
                     (name(&rows.peer), name(&rows.message)),
                 )
             };
-            key(i).cmp(&key(j)).then(rows.row[i].cmp(&rows.row[j]))
+            let place = |at: usize| (rows.file_of(at), rows.row[at]);
+            key(i).cmp(&key(j)).then_with(|| place(i).cmp(&place(j)))
         })
     });
     order.dedup_by(|later, earlier| {
@@ -457,6 +460,10 @@ fn gather(rows: &SpanRows, ranks: &[u32], order: &[u32], services: &ServiceNumbe
         peer: take(&rows.peer, order),
         message: take(&rows.message, order),
         row: take(&rows.row, order),
+        file: match rows.later_files.is_empty() {
+            true => Vec::new(),
+            false => order.iter().map(|&at| rows.file_of(at as usize)).collect(),
+        },
         trace_start,
         trace_id,
         trace_began: Vec::new(),

@@ -32,12 +32,21 @@ pub const MILLI: i64 = 1000;
 pub enum Source {
     /// A sample that is hosted with the page.
     Sample(String),
-    /// A CSV at an https address.
+    /// A file at an https address, or at one of this machine.
     Url(String),
     /// A file on the person's disk, told again by its fingerprint.
     File(FileMark),
     /// What a ClickHouse was asked for.
     ClickHouse(Box<Asked>),
+}
+
+/// One file of a view.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileRef {
+    /// `src`; `None` where a link cannot say it, for pasted text.
+    pub source: Option<Source>,
+    /// `as`, what the person says about it: text as [`Told`](crate::ingest::Told) reads it.
+    pub told: Option<String>,
 }
 
 /// What tells a local file again without holding it.
@@ -76,12 +85,10 @@ pub enum Pane {
 /// All that a link holds. `None` and empty mean the default.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct View {
-    /// `src`
-    pub source: Option<Source>,
+    /// `src` and `as` of each file, one after the other: what stands after a `src` is about that file.
+    pub files: Vec<FileRef>,
     /// `t=FROM..TO` and `y=FROM..TO`; without them everything is in view.
     pub viewport: Option<Viewport>,
-    /// `as`, what the person says about the file: text as [`Told`](crate::ingest::Told) reads it.
-    pub told: Option<String>,
     /// `edge=FROM->TO`, the edge whose breaker is replayed.
     pub edge: Option<(String, String)>,
     /// `breaker`, settings text as `halfopen` reads it.
@@ -113,10 +120,10 @@ impl View {
             let value = unescape(value);
             let read = match key {
                 "v" => read_version(&value, &mut notices),
-                "src" => read_source(&value).map(|it| view.source = Some(it)),
+                "src" => read_source(&value).map(|it| view.add_source(it)),
                 "t" => read_range(&value, 0).map(|it| time = Some(it)),
                 "y" => read_range(&value, 3).map(|it| ranks = Some(it)),
-                "as" => read_told(&value).map(|it| view.told = it),
+                "as" => read_told(&value).map(|it| view.add_told(it)),
                 "edge" => read_edge(&value).map(|it| view.edge = Some(it)),
                 "breaker" => read_breaker(&value).map(|it| view.breaker = Some(it)),
                 "shared" => read_switch(&value).map(|it| view.shared = it),
@@ -159,11 +166,13 @@ impl View {
     pub fn to_hash(&self) -> String {
         let mut pairs = vec![format!("v={VERSION}")];
         let mut add = |key: &str, value: &str| pairs.push(format!("{key}={}", escape(value)));
-        if let Some(source) = &self.source {
-            add("src", &source.to_string());
-        }
-        if let Some(told) = &self.told {
-            add("as", told);
+        for file in &self.files {
+            if let Some(source) = &file.source {
+                add("src", &source.to_string());
+            }
+            if let Some(told) = &file.told {
+                add("as", told);
+            }
         }
         if let Some(it) = self.viewport {
             add("t", &format!("{}..{}", it.t0, it.t1));
@@ -196,6 +205,23 @@ impl View {
             Pane::Trace => add("pane", "trace"),
         }
         pairs.join("&")
+    }
+
+    fn add_source(&mut self, source: Source) {
+        let source = Some(source);
+        match self.files.last_mut() {
+            // Said before any `src`.
+            Some(last) if last.source.is_none() => last.source = source,
+            _ => self.files.push(FileRef { source, told: None }),
+        }
+    }
+
+    fn add_told(&mut self, told: Option<String>) {
+        match self.files.last_mut() {
+            Some(last) => last.told = told,
+            None if told.is_some() => self.files.push(FileRef { source: None, told }),
+            None => {}
+        }
     }
 }
 
@@ -272,7 +298,7 @@ fn read_source(value: &str) -> Option<Source> {
         let known = !name.is_empty() && name.chars().all(plain);
         return known.then(|| Source::Sample(name.to_owned()));
     }
-    if value.starts_with("https://") && value.len() > "https://".len() {
+    if is_address(value) {
         return Some(Source::Url(value.to_owned()));
     }
     if value.starts_with(clickhouse::SCHEME) {
@@ -283,6 +309,18 @@ fn read_source(value: &str) -> Option<Source> {
     let size = parts.next()?.parse().ok()?;
     let name = parts.next().filter(|name| !name.is_empty())?.to_owned();
     Some(Source::File(FileMark { name, size, hash }))
+}
+
+/// An address whose data nobody can change on the way: of https, or of this machine.
+fn is_address(value: &str) -> bool {
+    const LOCAL: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+    let host = value.strip_prefix("http://");
+    let local = |host: &str| {
+        let mut rests = LOCAL.iter().filter_map(|it| host.strip_prefix(it));
+        rests.any(|it| it.starts_with([':', '/']))
+    };
+    let https = value.strip_prefix("https://");
+    https.is_some_and(|it| !it.is_empty()) || host.is_some_and(local)
 }
 
 /// `FROM..TO` with that many decimals, as integers of the last one; `None` when empty or reversed.

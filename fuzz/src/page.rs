@@ -27,7 +27,8 @@ pub fn check(bytes: &[u8]) {
         None => (bytes, &[][..]),
     };
     let (mut view, mut notices) = View::parse(&String::from_utf8_lossy(link));
-    let told = view.told.as_deref().map_or(Ok(Told::default()), str::parse);
+    let told = view.files.first().and_then(|it| it.told.as_deref());
+    let told = told.map_or(Ok(Told::default()), str::parse);
     let told = told.expect("a link's word on a file is read as it is checked");
     let mut reader = Reader::new(Limits::default()).telling(told);
     if reader.push(file).is_err() {

@@ -25,30 +25,21 @@ pub struct Input {
     pub clickhouse: ClickHouse,
 }
 
-/// Reads it; several files, of one exporter, are merged into one dataset.
+/// Reads it; several files are merged into one dataset.
 pub fn read(input: &Input, told: &Told) -> Result<Dataset, Failure> {
+    read_each(input, &[], told)
+}
+
+/// Reads it, with what is said of each file by its place; what is said about all is right over that.
+pub fn read_each(input: &Input, of_each: &[Told], told: &Told) -> Result<Dataset, Failure> {
     if let Some(dataset) = input.clickhouse.read(told) {
         return dataset;
     }
-    let files = &input.files;
-    let readings = files
-        .iter()
-        .map(|path| read_one(path, told))
-        .collect::<Result<Vec<_>, _>>()?;
-    for (path, reading) in files.iter().zip(&readings) {
-        let (first, exporter) = (&files[0], readings[0].exporter);
-        if reading.exporter != exporter {
-            return Err(Failure::Input(format!(
-                "{} was written by {exporter} and {} by {}: files of different exporters cannot be \
-                 read as one; give them one at a time",
-                name(first),
-                name(path),
-                reading.exporter
-            )));
-        }
-    }
-    let names: Vec<String> = files.iter().map(|path| name(path)).collect();
-    Ok(Dataset::merged(names.join(" + "), readings))
+    let readings = input.files.iter().enumerate().map(|(at, path)| {
+        let of_it = of_each.get(at).cloned().unwrap_or_default();
+        Ok((name(path), read_one(path, &of_it.and(told.clone()))?))
+    });
+    Ok(Dataset::merged(readings.collect::<Result<_, Failure>>()?))
 }
 
 /// Says on standard error what would mislead whoever reads a replay or a picture.

@@ -2,6 +2,7 @@
 
 use herdscope::calls::{CallOutcome, Edge};
 use herdscope::dataset::Dataset;
+use herdscope::files::FileFacts;
 use herdscope::format;
 use serde_json::{Value, json};
 
@@ -22,6 +23,7 @@ fn as_json(dataset: &Dataset) -> Value {
     let extent = table.extent();
     json!({
         "exporter": dataset.exporter,
+        "files": dataset.files.iter().map(file_json).collect::<Vec<_>>(),
         "spans": table.len(),
         "traces": table.n_traces(),
         "services": services(dataset)
@@ -35,6 +37,15 @@ fn as_json(dataset: &Dataset) -> Value {
         "assumed": assumed_json(dataset),
         "told": dataset.told.to_string(),
         "issues": dataset.issues,
+    })
+}
+
+fn file_json(file: &FileFacts) -> Value {
+    json!({
+        "name": file.name,
+        "exporter": file.exporter,
+        "spans": file.spans,
+        "duplicates": file.rows - file.spans,
     })
 }
 
@@ -92,6 +103,16 @@ fn as_text(dataset: &Dataset) -> String {
     let mut text = String::new();
     let mut line = |it: String| text.extend([it.as_str(), "\n"]);
     line(format!("{}: {}", dataset.name, dataset.exporter));
+    if dataset.files.len() > 1 {
+        for it in &dataset.files {
+            let twice = match it.rows - it.spans {
+                0 => String::new(),
+                n => format!(", {} not counted twice", format::counted(n, "row")),
+            };
+            let spans = format::counted(it.spans, "span");
+            line(format!("  {}: {}, {spans}{twice}", it.name, it.exporter));
+        }
+    }
     line(format!(
         "{} in {}, {}, {}",
         format::counted(table.len() as u64, "span"),

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use herdscope::engine::Engine;
 use herdscope::ingest::Told;
 use herdscope::plot::picture;
-use herdscope::view::View;
+use herdscope::view::{FileRef, View};
 use serde_json::json;
 
 use super::{Failure, Telling, input, ns, print, print_json};
@@ -65,9 +65,13 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let format = format(&options.output)?;
     let (view, mut notices) = View::parse(&options.view);
     // Of a link only what can be read is left.
-    let of_link = view.told.as_deref().and_then(|it| it.parse::<Told>().ok());
-    let told = of_link.unwrap_or_default().and(options.told.told());
-    let dataset = input::read(&options.input, &told)?;
+    let told = |it: &FileRef| it.told.as_deref()?.parse::<Told>().ok();
+    let of_link: Vec<Told> = view
+        .files
+        .iter()
+        .map(|it| told(it).unwrap_or_default())
+        .collect();
+    let dataset = input::read_each(&options.input, &of_link, &options.told.told())?;
     input::warn(&dataset);
     let view = dataset.settle(view, &mut notices);
     for notice in notices {

@@ -414,7 +414,7 @@ impl Intake {
         if plan.has(Field::Trace) && !linked && shared && (many || named) {
             self.issues.note(Code::NoParents, None, None, None);
         }
-        if many && !self.outcome_told && plan.told.failed_over.is_none() {
+        if many && !self.outcome_told {
             self.issues.note(Code::NoStatus, None, None, None);
         }
         if plan.exporter.rows_are_ends_of_calls {

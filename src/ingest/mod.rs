@@ -43,6 +43,11 @@ pub use self::unreadable::{Unreadable, UnreadableKind};
 use crate::issues::{Code, Issues};
 use crate::rows::SpanRows;
 
+/// Whether columns are told by this name.
+pub fn is_field(name: &str) -> bool {
+    exporters::Field::named(name).is_some()
+}
+
 /// What a reader bears. Small ones let tests go where only large files go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -110,6 +115,8 @@ pub struct Reading {
     pub assumed: Assumed,
     /// What a person said about it.
     pub told: Told,
+    /// The head of a table whose columns a person has told, to tell them otherwise.
+    pub head: Option<Box<Unmapped>>,
     /// What was noticed.
     pub issues: Issues,
 }
@@ -212,6 +219,10 @@ impl Reader {
                 duration_unit,
                 dates,
             },
+            head: (!plan.told.columns.is_empty() && !sheet.first_rows.is_empty()).then(|| {
+                let headers = plan.headers.iter().map(String::as_str);
+                Box::new(Unmapped::new(headers, &sheet.first_rows))
+            }),
             told: plan.told,
             exporter: plan.exporter.name,
             rows: intake.rows,

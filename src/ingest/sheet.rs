@@ -44,8 +44,8 @@ pub(super) struct Sheet {
     /// What a person says about the file.
     pub(super) told: Told,
     plan: Option<Plan>,
-    /// The first rows, where no plan could be made.
-    first_rows: Vec<Cells>,
+    /// The first rows, where no plan could be made, or a person has told the columns.
+    pub(super) first_rows: Vec<Cells>,
     /// The first record is a row.
     headerless: bool,
     header: Vec<u8>,
@@ -190,7 +190,8 @@ impl Sheet {
                 }
             }
             self.plan = plan(None, header, sample, decimal_comma, &self.told);
-            if self.plan.is_none() && self.first_rows.is_empty() {
+            let shown = self.plan.is_none() || !self.told.columns.is_empty();
+            if shown && self.first_rows.is_empty() {
                 self.first_rows = sample.iter().take(8).cloned().collect();
             }
         }

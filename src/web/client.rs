@@ -11,7 +11,7 @@ use js_sys::{Array, ArrayBuffer, Object, Reflect};
 use wasm_bindgen::prelude::*;
 use web_sys::{ErrorEvent, File, HtmlLinkElement, MessageEvent, Worker, WorkerOptions, WorkerType};
 
-use crate::messages::{FrameRequest, Input, PointRequest, Request};
+use crate::messages::{FrameRequest, PointRequest, Request};
 use crate::web::dom::Dom;
 use crate::web::page::App;
 use crate::web::wire;
@@ -72,11 +72,11 @@ impl Client {
         Ok(id)
     }
 
-    /// Sends a request to read something, a file beside it where it is one.
-    pub fn open(&self, input: Input, file: Option<&File>) -> Result<u32, JsValue> {
+    /// Sends a request to read something, beside it the files among that.
+    pub fn open(&self, request: &Request, files: &[File]) -> Result<u32, JsValue> {
         let id = self.new_id();
-        let beside: Vec<(&str, &JsValue)> = file.iter().map(|it| ("file", it.as_ref())).collect();
-        self.post(wire::pack(id, &Request::Open(input), &beside)?)?;
+        let files: Array = files.iter().collect();
+        self.post(wire::pack(id, request, &[("files", &files)])?)?;
         Ok(id)
     }
 

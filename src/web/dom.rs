@@ -96,6 +96,15 @@ impl Dom {
         element
     }
 
+    /// A button that says what it is for in an attribute.
+    #[inline(never)]
+    pub fn button(&self, class: &str, text: &str, attribute: &str, value: &str) -> HtmlElement {
+        let button = self.new_element("button", class, text);
+        set(&button, "type", "button");
+        set(&button, attribute, value);
+        button
+    }
+
     /// Device pixels of a CSS pixel.
     pub fn scale(&self) -> f64 {
         let scale = self.window.device_pixel_ratio();
@@ -194,11 +203,23 @@ pub fn clear(element: &Element) {
     element.set_text_content(None);
 }
 
+/// The value of an attribute; empty without one.
+#[inline(never)]
+pub fn attribute(element: &Element, name: &str) -> String {
+    element.get_attribute(name).unwrap_or_default()
+}
+
 /// The closest ancestor (or the target itself) that a selector matches.
 #[inline(never)]
 pub fn closest(event: &Event, selector: &str) -> Option<Element> {
     let target: Element = event.target()?.dyn_into().ok()?;
     target.closest(selector).ok()?
+}
+
+/// The attribute of the closest ancestor (or the target itself) that has it.
+#[inline(never)]
+pub fn pressed(event: &Event, attribute: &str) -> Option<String> {
+    closest(event, &["[", attribute, "]"].concat())?.get_attribute(attribute)
 }
 
 /// What the browser says about a failure, as one line.

@@ -6,12 +6,13 @@ use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{Event, HtmlDialogElement};
 
 use crate::format;
-use crate::messages::{Scene, Summary};
+use crate::messages::{Scene, Summary, Swatch};
 use crate::view::Source;
 use crate::web::dom;
 use crate::web::notices;
 use crate::web::open;
 use crate::web::page::{App, State};
+use crate::web::{assume, trace};
 
 /// The issues that make a replayed breaker do what the real one did not.
 const MISLEADING: [&str; 3] = ["all_failed", "sampled", "capped"];
@@ -34,9 +35,18 @@ pub fn install(app: &Rc<App>) {
     // A click beside the open list of issues closes it.
     let it = app.clone();
     dom::on(&app.dom.document, "pointerdown", move |event: Event| {
-        if dom::closest(&event, "#issues").is_none() {
-            // Removing an attribute that is not there is no failure.
-            let _ = it.dom.html("issues").remove_attribute("open");
+        for id in ["issues", "files"] {
+            if dom::closest(&event, &["#", id].concat()).is_none() {
+                // Removing an attribute that is not there is no failure.
+                let _ = it.dom.html(id).remove_attribute("open");
+            }
+        }
+    });
+    let it = app.clone();
+    app.dom.on("files-list", "click", move |event: Event| {
+        let at = dom::pressed(&event, "data-file");
+        if let Some(at) = at.and_then(|it| it.parse().ok()) {
+            open::remove(&it, at);
         }
     });
 }
@@ -50,7 +60,7 @@ fn copy_link(app: &Rc<App>) {
         .borrow()
         .summary
         .as_ref()
-        .is_some_and(|it| it.source.is_none());
+        .is_some_and(|it| it.files.iter().any(|it| it.source.is_none()));
     if pasted {
         notices::tell(
             &app.dom,
@@ -123,27 +133,52 @@ fn render_file(app: &App, summary: &Summary) {
     dom.document
         .set_title(&format!("{} — herdscope", summary.name));
     let noticed = !summary.issues.is_empty();
-    dom.show("issues", noticed || !summary.assumed.is_empty());
-    let count = dom.html("issues-count");
-    count.set_class_name(if noticed { "some" } else { "" });
-    dom.text(
-        "issues-count",
-        &match noticed {
-            true => format::counted(summary.issues.len() as u64, "issue"),
-            false => "as read".to_owned(),
-        },
-    );
-    let assumed = match summary.assumed.as_str() {
-        "" => "Nothing had to be assumed to read this file.".to_owned(),
-        text => sentence(text),
-    };
-    dom.text("assumed", &assumed);
+    dom.show("issues", noticed);
+    let count = format::counted(summary.issues.len() as u64, "issue");
+    dom.text("issues-count", &count);
+    render_files(app, summary);
+    assume::render(app, summary);
     render_cautions(app, summary);
     let list = dom.html("issues-list");
     dom::clear(&list);
     for issue in &summary.issues {
         let line = dom.new_element("li", "", &sentence(&issue.message));
         dom::set(&line, "data-code", &issue.code);
+        dom::fill(&list, &[&line]);
+    }
+}
+
+/// The files, each with its colour, and what takes it away again.
+fn render_files(app: &App, summary: &Summary) {
+    let dom = &app.dom;
+    let n_files = summary.files.len();
+    dom.text("files-count", &format::counted(n_files as u64, "file"));
+    let list = dom.html("files-list");
+    dom::clear(&list);
+    for (at, file) in summary.files.iter().enumerate() {
+        let line = dom.new_element("li", "", "");
+        let chip = dom.new_element("i", "", "");
+        let color = trace::color(Swatch::Series((at % 8) as u8));
+        dom::style(&chip, "--swatch", &color);
+        let mut about = [&file.exporter, " · ", &format::counted(file.spans, "span")].concat();
+        if file.duplicates > 0 {
+            let rows = format::counted(file.duplicates, "row");
+            about.push_str(&[" · ", &rows, " dropped, which others say already"].concat());
+        }
+        let text = dom.new_element("span", "", "");
+        dom::fill(
+            &text,
+            &[
+                &dom.new_element("b", "", &file.name),
+                &dom.new_element("small", "", &about),
+            ],
+        );
+        dom::fill(&line, &[&chip, &text]);
+        if n_files > 1 {
+            let remove = dom.button("close", "×", "data-file", &at.to_string());
+            dom::set(&remove, "aria-label", &["Take away ", &file.name].concat());
+            dom::fill(&line, &[&remove]);
+        }
         dom::fill(&list, &[&line]);
     }
 }
@@ -169,10 +204,9 @@ fn render_cautions(app: &App, summary: &Summary) {
 
 /// The line that tells where to drop a file, as long as the sample is on screen.
 pub fn render_hint(app: &App, state: &State) {
-    let sample = state
-        .summary
-        .as_ref()
-        .is_some_and(|it| matches!(it.source, Some(Source::Sample(_))));
+    let sample = state.summary.as_ref().is_some_and(
+        |it| matches!(&it.files[..], [file] if matches!(file.source, Some(Source::Sample(_)))),
+    );
     let whole = state.view.viewport.is_none();
     let hint = app.dom.html("hint");
     let closed = hint.has_attribute("data-closed");

@@ -7,9 +7,11 @@
 //! [`crate::format`]. Pinned by the browser tests.
 
 mod ask;
+mod assume;
 mod breaker;
 mod clickhouse;
 mod client;
+mod columns;
 mod dom;
 mod header;
 mod herds;
@@ -20,6 +22,7 @@ mod overview;
 mod page;
 mod paint;
 mod plot;
+mod reading;
 mod seek;
 mod settings;
 mod stream;

@@ -19,6 +19,8 @@ pub const LINK: &str = "link";
 pub const SOURCE: &str = "source";
 /// A link that waits for its file, or for leave to fetch.
 pub const WANTED: &str = "wanted";
+/// What the columns of a file are.
+pub const COLUMNS: &str = "columns";
 /// The engine's end.
 pub const ENGINE: &str = "engine";
 /// What a link cannot hold.

@@ -1,55 +1,27 @@
-//! Everything that opens data: the address, a drop, the chooser, a paste; and the reading itself.
+//! Everything that opens data: the address, a drop, the chooser, a paste.
 //!
-//! Invariants: until something has been read to its end, what was on screen stays and comes back, or
-//! what was on its way to be the first thing there is read again; a view becomes the page's only together with the data it is about; a link to a file never opens
-//! another one without saying so.
+//! Invariants: a link to files never opens others without saying so; files are read beside those that
+//! are there only where the person says so. The reading itself is in [`reading`].
 
 use std::rc::Rc;
 
-use js_sys::Reflect;
+use js_sys::{Array, Reflect};
 use web_sys::{ClipboardEvent, DataTransfer, DragEvent, Event, File, HtmlInputElement, Url};
 
 use crate::clickhouse::Asked;
+use crate::files::{self, needs_reading};
 use crate::format;
-use crate::messages::{Input, Progress, Request, Summary};
-use crate::view::{FileMark, Pane, Source, View, Viewport};
-use crate::viewport;
-use crate::web::clickhouse;
-use crate::web::dom;
-use crate::web::history::Gesture;
-use crate::web::notices;
+use crate::messages::Input;
+use crate::view::{FileMark, FileRef, Pane, Source, View};
 use crate::web::page::App;
-use crate::web::{header, plot, seek, tools};
-
-/// What is being read.
-pub struct Reading {
-    id: u32,
-    name: String,
-    /// What will be looked at.
-    view: View,
-    /// Whether the address already says so.
-    from_address: bool,
-    /// The file that a link asked for.
-    wanted: Option<FileMark>,
-    file: Option<File>,
-    /// To read it once more; pasted text is not kept twice.
-    input: Option<Input>,
-    /// Whether the person gave it, rather than the address.
-    given: bool,
-    /// The first reading of the page, which this one has interrupted.
-    before: Option<Box<Reading>>,
-    /// What has been read so far, once there is something to draw.
-    pub preview: Option<Viewport>,
-    progress: Option<Progress>,
-    /// How many spans will come, nearly, where that was asked before.
-    expected: Option<u64>,
-}
+use crate::web::reading::{self, Given, Plan, told_of};
+use crate::web::{clickhouse, dom, header, notices, plot};
 
 /// What a link asks for and the page cannot fetch by itself.
 pub struct Wanted {
-    /// A file or what a ClickHouse is asked for.
-    source: Source,
     view: View,
+    /// One of each file of the view, those that are there.
+    given: Vec<Option<Given>>,
 }
 
 /// A sample that is hosted with the page.
@@ -67,24 +39,28 @@ const SAMPLES: [Sample; 1] = [Sample {
 }];
 
 pub fn install(app: &Rc<App>) {
-    for id in ["open", "hint-open"] {
+    for id in ["open", "hint-open", "add"] {
         let it = app.clone();
-        app.dom
-            .on(id, "click", move |_: Event| it.dom.input("chooser").click());
+        app.dom.on(id, "click", move |_: Event| {
+            let chooser = it.dom.input("chooser");
+            dom::set(&chooser, "data-for", id);
+            chooser.click();
+        });
     }
     let it = app.clone();
     app.dom.on("chooser", "change", move |_: Event| {
         let chooser: HtmlInputElement = it.dom.input("chooser");
-        let file = chooser.files().and_then(|files| files.get(0));
+        let files = listed(chooser.files());
+        let adds = chooser.get_attribute("data-for").as_deref() == Some("add");
         // The same file can be chosen again.
         chooser.set_value("");
-        if let Some(file) = file {
-            read_file(&it, file);
+        if !files.is_empty() {
+            read_files(&it, files, adds);
         }
     });
     let it = app.clone();
     app.dom.on("cancel", "click", move |_: Event| {
-        cancel(&it);
+        reading::cancel(&it);
     });
     let it = app.clone();
     dom::on(&app.dom.document, "paste", move |event: ClipboardEvent| {
@@ -106,6 +82,12 @@ pub fn start(app: &App) {
     follow_address(app);
 }
 
+fn listed(files: Option<web_sys::FileList>) -> Vec<File> {
+    let n_files = files.as_ref().map_or(0, |it| it.length());
+    let files = files.as_ref();
+    (0..n_files).filter_map(|at| files?.get(at)).collect()
+}
+
 fn install_drop(app: &Rc<App>) {
     for event in ["dragenter", "dragover"] {
         let it = app.clone();
@@ -113,6 +95,9 @@ fn install_drop(app: &Rc<App>) {
             if event.data_transfer().is_some_and(|it| holds_files(&it)) {
                 event.prevent_default();
                 it.dom.show("drop", true);
+                it.dom.show("drop-add", !own_inputs(&it).is_empty());
+                let over = if adds(&it, &event) { "add" } else { "open" };
+                dom::set(&it.dom.html("drop"), "data-over", over);
             }
         });
     }
@@ -129,33 +114,53 @@ fn install_drop(app: &Rc<App>) {
             return;
         };
         event.prevent_default();
-        dropped(&it, &transfer);
+        dropped(&it, &transfer, adds(&it, &event));
     });
+}
+
+/// Whether files that are let go there come beside those that are open: on the right-hand half.
+fn adds(app: &App, event: &DragEvent) -> bool {
+    let width = app.dom.root().client_width();
+    event.client_x() * 2 > width && !own_inputs(app).is_empty()
+}
+
+/// What is open or being opened, unless it is a sample.
+#[inline(never)]
+fn own_inputs(app: &App) -> Vec<Given> {
+    let state = app.state.borrow();
+    let inputs = match &state.reading {
+        Some(reading) => &reading.plan.inputs,
+        None => &state.inputs,
+    };
+    let own = |it: &&Given| {
+        !matches!(
+            &it.input,
+            Input::Fetch {
+                source: Source::Sample(_),
+                ..
+            }
+        )
+    };
+    inputs.iter().filter(own).cloned().collect()
 }
 
 fn holds_files(transfer: &DataTransfer) -> bool {
     transfer.types().iter().any(|it| it == "Files")
 }
 
-fn dropped(app: &App, transfer: &DataTransfer) {
-    let files = transfer.files();
-    let n_files = files.as_ref().map_or(0, |it| it.length());
+fn dropped(app: &App, transfer: &DataTransfer, adds: bool) {
     if has_folder(transfer) {
         return refuse(
             app,
-            "A folder cannot be read: drop the span CSV that is in it.",
+            "A folder cannot be read: drop the span files that are in it.",
         );
     }
-    match (n_files, files.and_then(|it| it.get(0))) {
-        (1, Some(file)) => read_file(app, file),
-        (0, _) | (_, None) => refuse(
+    match listed(transfer.files()) {
+        files if files.is_empty() => refuse(
             app,
-            "Nothing that can be read was dropped: drop one span CSV, plain or .gz.",
+            "Nothing that can be read was dropped: drop span files, CSV or JSON, plain or .gz.",
         ),
-        (n, _) => refuse(
-            app,
-            &format!("{n} files were dropped: drop one file at a time."),
-        ),
+        files => read_files(app, files, adds),
     }
 }
 
@@ -182,7 +187,7 @@ fn paste(app: &App, event: &ClipboardEvent) {
     };
     event.prevent_default();
     if holds_files(&transfer) {
-        return dropped(app, &transfer);
+        return dropped(app, &transfer, false);
     }
     let text = transfer.get_data("text/plain").unwrap_or_default();
     if text.trim().is_empty() {
@@ -191,41 +196,65 @@ fn paste(app: &App, event: &ClipboardEvent) {
             "There is no text in the clipboard: copy the rows of a span CSV, with their header.",
         );
     }
-    let view = fresh_view(app);
-    read_given(app, |app| {
-        read(
-            app,
-            Input::Text(text),
-            "pasted text".to_owned(),
-            None,
-            view,
-            false,
-            None,
-        );
-    });
+    // As a file, it is kept once, and can be read again.
+    let parts = Array::of1(&text.into());
+    let Some(file) = app.report(File::new_with_str_sequence(&parts, "pasted text")) else {
+        return;
+    };
+    let plan = Plan::new(vec![Given::file(file, true)], fresh_view(app));
+    reading::read_given(app, plan);
 }
 
-/// Reads a file that the person gave: the one that the link asked for, or another.
-fn read_file(app: &App, file: File) {
+/// Reads files that the person gave: those that the link asked for, or others, or more.
+fn read_files(app: &App, files: Vec<File>, adds: bool) {
     notices::dismiss(&app.dom, notices::SOURCE);
     let wanted = app.state.borrow_mut().wanted.take();
     notices::dismiss(&app.dom, notices::WANTED);
-    let (view, mark) = match wanted {
-        Some(Wanted {
-            source: Source::File(mark),
-            view,
-        }) => (view, Some(mark)),
-        _ => (fresh_view(app), None),
+    let files: Vec<Given> = files.into_iter().map(|it| Given::file(it, false)).collect();
+    let waits = |wanted: &Wanted| wanted.missing().any(|it| matches!(it, Source::File(_)));
+    match wanted {
+        Some(mut wanted) if waits(&wanted) => {
+            for file in files {
+                wanted.take(file);
+            }
+            go_on(app, wanted);
+        }
+        _ if adds => {
+            let mut inputs = own_inputs(app);
+            inputs.extend(files);
+            read_others(app, inputs);
+        }
+        _ => {
+            let plan = Plan::new(files, fresh_view(app));
+            reading::read_given(app, plan);
+        }
+    }
+}
+
+/// Reads other files as what is looked at: it stays the same, but for the part of the plot.
+#[inline(never)]
+fn read_others(app: &App, inputs: Vec<Given>) {
+    let view = match &app.state.borrow().reading {
+        Some(reading) => reading.plan.view.clone(),
+        None => app.state.borrow().view.clone(),
     };
-    let (name, size) = (file.name(), file.size() as u64);
-    let from_address = mark.is_some();
-    let input = Input::File {
-        name: name.clone(),
-        size,
-    };
-    read_given(app, |app| {
-        read(app, input, name, Some(file), view, from_address, mark);
-    });
+    let plan = Plan::new(
+        inputs,
+        View {
+            viewport: None,
+            ..view
+        },
+    );
+    reading::read_given(app, plan);
+}
+
+/// Takes one of the files away: the others are read again.
+pub fn remove(app: &App, at: usize) {
+    let mut inputs = app.state.borrow().inputs.clone();
+    if at < inputs.len() && inputs.len() > 1 {
+        inputs.remove(at);
+        read_others(app, inputs);
+    }
 }
 
 /// Reads what a ClickHouse was asked for in the dialog, about so many spans; a link that waits for such an
@@ -233,37 +262,31 @@ fn read_file(app: &App, file: File) {
 pub fn read_asked(app: &App, input: Input, asked: &Asked, spans: u64) {
     notices::dismiss(&app.dom, notices::SOURCE);
     let wanted = app.state.borrow_mut().wanted.take();
-    let (view, from_address) = match wanted {
-        Some(Wanted {
-            source: Source::ClickHouse(named),
-            view,
-        }) => (view, *named == *asked),
-        _ => (fresh_view(app), false),
+    let given = Given {
+        input,
+        file: None,
+        told: String::new(),
     };
-    read_given(app, |app| {
-        read(app, input, asked.name(), None, view, from_address, None);
-        if let Some(reading) = app.state.borrow_mut().reading.as_mut() {
-            reading.expected = Some(spans);
+    let named = |it: &Source| matches!(it, Source::ClickHouse(it) if **it == *asked);
+    match wanted {
+        Some(mut wanted) if wanted.missing().any(named) => {
+            wanted.take(given);
+            go_on(app, wanted);
         }
-    });
-}
-
-/// Reads what the person gave. Where nothing has been read yet, what it interrupts comes back if it
-/// cannot be read.
-fn read_given(app: &App, read: impl FnOnce(&App)) {
-    let before = {
-        let mut state = app.state.borrow_mut();
-        let first = state.summary.is_none();
-        state.reading.take().filter(|_| first).map(Box::new)
-    };
-    read(app);
-    if let Some(reading) = app.state.borrow_mut().reading.as_mut() {
-        reading.given = true;
-        reading.before = before;
+        _ => {
+            let plan = Plan::new(vec![given], fresh_view(app));
+            reading::read_given(app, plan);
+        }
+    }
+    if let Some(reading) = app.state.borrow_mut().reading.as_mut()
+        && reading.plan.inputs.len() == 1
+    {
+        reading.plan.expected = Some(spans);
     }
 }
 
 /// The view of other data: how things are shown stays, what is shown begins anew.
+#[inline(never)]
 fn fresh_view(app: &App) -> View {
     let state = app.state.borrow();
     let view = &state.view;
@@ -290,28 +313,16 @@ fn follow_address(app: &App) {
         true => notices::dismiss(&app.dom, notices::LINK),
         false => notices::error(&app.dom, notices::LINK, &problems.join(" ")),
     }
-    let (source, here) = {
-        let state = app.state.borrow();
-        let here = state
-            .summary
-            .as_ref()
-            .is_some_and(|it| it.source == view.source);
-        (view.source.clone(), here)
-    };
-    match source {
+    let summary = app.state.borrow().summary.clone();
+    let refs = summary.map(|it| files::refs(&it.files));
+    match refs {
         // What is loaded: the pasted text of before, too.
-        _ if here => {
-            cancel(app);
-            settle(app, view, true);
+        Some(refs) if refs == view.files => {
+            reading::cancel(app);
+            reading::settle(app, view, true);
         }
-        Some(Source::File(mark)) => open_marked(app, mark, view),
-        Some(Source::Url(url)) => open_address(app, url, view),
-        Some(Source::Sample(name)) => open_sample(app, &name, view),
-        Some(Source::ClickHouse(asked)) => {
-            wait_for_asked(app, &asked, view);
-            clickhouse::show(app, Some(&asked));
-        }
-        None => {
+        Some(refs) if is_judged(app, &refs, &view) => {}
+        _ if view.files.iter().all(|it| it.source.is_none()) => {
             if view.viewport.is_some() || view.trace.is_some() {
                 notices::tell(
                     &app.dom,
@@ -319,193 +330,265 @@ fn follow_address(app: &App) {
                     "This link does not say which data it shows (it was pasted text, perhaps): the sample is shown instead.",
                 );
             }
-            open_sample(
-                app,
-                SAMPLES[0].name,
-                View {
-                    viewport: None,
-                    trace: None,
-                    ..view
-                },
-            );
+            let view = View {
+                viewport: None,
+                trace: None,
+                ..view
+            };
+            open_sample(app, view);
         }
+        _ => open_named(app, view, false),
     }
 }
 
-fn open_sample(app: &App, name: &str, mut view: View) {
-    let sample = SAMPLES.iter().find(|it| it.name == name).unwrap_or_else(|| {
-        let text = format!("This page has no sample \u{201c}{name}\u{201d}: the sample \u{201c}{}\u{201d} is shown.", SAMPLES[0].name);
-        notices::tell(&app.dom, notices::SOURCE, &text);
-        &SAMPLES[0]
-    });
-    let source = Source::Sample(sample.name.to_owned());
-    view.source = Some(source.clone());
-    view.breaker
-        .get_or_insert_with(|| sample.breaker.to_owned());
-    let base = app
-        .dom
-        .document
-        .base_uri()
-        .ok()
-        .flatten()
-        .unwrap_or_default();
-    let Some(url) = app.report(Url::new_with_base(sample.file, &base)) else {
-        return;
-    };
-    let name = format!("sample {}", sample.name);
-    let input = Input::Fetch {
-        name: name.clone(),
-        url: url.href(),
-        source,
-    };
-    read(app, input, name, None, view, true, None);
+/// Whether the link differs from what is loaded in what is said about failures and tries alone; then
+/// it is followed without reading.
+fn is_judged(app: &App, refs: &[FileRef], view: &View) -> bool {
+    let told = |it: &FileRef| told_of(it.told.as_deref().unwrap_or_default());
+    let files = &view.files;
+    let mut pairs = refs.iter().zip(files);
+    let same = refs.len() == files.len()
+        && !files.is_empty()
+        && app.state.borrow().inputs.len() == files.len()
+        && pairs.all(|(a, b)| a.source == b.source && !needs_reading(&told(a), &told(b)));
+    if same {
+        let mut plan = Plan::new(app.state.borrow().inputs.clone(), view.clone());
+        plan.from_address = true;
+        for (input, file) in plan.inputs.iter_mut().zip(files) {
+            input.told = file.told.clone().unwrap_or_default();
+        }
+        reading::judge(app, plan);
+    }
+    same
 }
 
-fn open_address(app: &App, url: String, view: View) {
-    let Some(parsed) = app.report(Url::new(&url)) else {
-        return;
+fn open_sample(app: &App, view: View) {
+    let source = Source::Sample(SAMPLES[0].name.to_owned());
+    let files = vec![FileRef {
+        source: Some(source),
+        told: None,
+    }];
+    open_named(app, View { files, ..view }, true);
+}
+
+/// Opens what a link names, after asking for leave to read from another host unless it `may`.
+#[inline(never)]
+fn open_named(app: &App, mut view: View, may: bool) {
+    let mut foreign = None;
+    let mut given = Vec::new();
+    let files = std::mem::take(&mut view.files);
+    for mut file in files {
+        let input = match &mut file.source {
+            None => continue,
+            Some(Source::Sample(name)) => {
+                let sample = sample(app, name);
+                *name = sample.name.to_owned();
+                view.breaker
+                    .get_or_insert_with(|| sample.breaker.to_owned());
+                of_sample(app, sample).map(|it| (it, None))
+            }
+            Some(Source::Url(url)) => {
+                let Some(parsed) = app.report(Url::new(url)) else {
+                    return;
+                };
+                if parsed.host() != app.dom.window.location().host().unwrap_or_default() {
+                    foreign = Some((parsed.host(), url.clone()));
+                }
+                let path = parsed.pathname();
+                let name = path.rsplit('/').find(|it| !it.is_empty());
+                let input = Input::Fetch {
+                    name: name.unwrap_or("data").to_owned(),
+                    url: url.clone(),
+                    source: Source::Url(url.clone()),
+                };
+                Some((input, None))
+            }
+            // One that this page has read before.
+            Some(Source::File(mark)) => {
+                let state = app.state.borrow();
+                let known = state.files.iter().find(|(it, _)| it == mark);
+                known.map(|(_, file)| {
+                    let given = Given::file(file.clone(), false);
+                    (given.input, given.file)
+                })
+            }
+            Some(Source::ClickHouse(asked)) => {
+                let asked_so = |it: &&Given| matches!(&it.input, Input::ClickHouse { asked: it, .. } if it == asked);
+                let state = app.state.borrow();
+                let known = state.inputs.iter().find(asked_so);
+                known.map(|it| (it.input.clone(), None))
+            }
+        };
+        let told = file.told.clone().unwrap_or_default();
+        given.push(input.map(|(input, file)| Given { input, file, told }));
+        view.files.push(file);
+    }
+    let wanted = Wanted { view, given };
+    let Some((host, url)) = foreign.filter(|_| !may) else {
+        return go_on(app, wanted);
     };
-    let own = app.dom.window.location().host().unwrap_or_default();
+    let text = format!("This link reads its data from {host}: {url}");
     let app = app.rc();
-    let name = parsed
-        .pathname()
-        .rsplit('/')
-        .find(|it| !it.is_empty())
-        .unwrap_or("data")
-        .to_owned();
-    let fetch = {
-        let app = app.clone();
-        let url = url.clone();
-        move || {
-            let source = Source::Url(url.clone());
-            read(
-                &app,
-                Input::Fetch {
-                    name: name.clone(),
-                    url,
-                    source,
-                },
-                name,
-                None,
-                view,
-                true,
-                None,
-            );
-        }
-    };
-    if parsed.host() == own {
-        return fetch();
-    }
-    let text = format!("This link reads its data from {}: {url}", parsed.host());
-    let dom = app.dom.clone();
-    let sample: notices::Action = (
-        "Show the sample",
+    let read: notices::Action = (
+        "Read it",
         Box::new({
             let app = app.clone();
-            move || open_sample(&app, SAMPLES[0].name, View::default())
+            move || go_on(&app, wanted)
         }),
     );
-    notices::ask(
-        &dom,
-        notices::WANTED,
-        false,
-        &text,
-        vec![("Read it", Box::new(fetch)), sample],
-    );
+    let actions = vec![read, sample_instead(&app)];
+    notices::ask(&app.dom, notices::WANTED, false, &text, actions);
     app.show_state();
     render_empty(&app);
 }
 
-/// A link to a file of somebody's disk: it may be one that this page has read before.
-fn open_marked(app: &App, mark: FileMark, view: View) {
-    let known = app
-        .state
-        .borrow()
-        .files
-        .iter()
-        .find(|(it, _)| *it == mark)
-        .map(|(_, file)| file.clone());
-    if let Some(file) = known {
-        let input = Input::File {
-            name: mark.name.clone(),
-            size: mark.size,
-        };
-        return read(
-            app,
-            input,
-            mark.name.clone(),
-            Some(file),
-            view,
-            true,
-            Some(mark),
-        );
-    }
-    cancel(app);
-    let text = format!(
-        "This link shows {} ({}), which is not in the link but on a disk: choose that file, or drop it here.",
-        mark.name,
-        format::bytes(mark.size)
-    );
-    let choose = |app: &App| app.dom.input("chooser").click();
-    want(
-        app,
-        Source::File(mark),
-        view,
-        &text,
-        ("Choose the file…", choose),
-    );
+fn sample(app: &App, name: &str) -> &'static Sample {
+    let known = SAMPLES.iter().find(|it| it.name == name);
+    known.unwrap_or_else(|| {
+        let text = format!("This page has no sample \u{201c}{name}\u{201d}: the sample \u{201c}{}\u{201d} is shown.", SAMPLES[0].name);
+        notices::tell(&app.dom, notices::SOURCE, &text);
+        &SAMPLES[0]
+    })
 }
 
-/// A link to spans of a ClickHouse, which the person has to ask for.
-fn wait_for_asked(app: &App, asked: &Asked, view: View) {
-    cancel(app);
-    let text = format!(
-        "This link shows spans of {}, which are not in the link: ask the server for them, with your own password.",
-        asked.name()
-    );
-    let source = Source::ClickHouse(Box::new(asked.clone()));
-    let ask = |app: &App| {
-        let named = match &app.state.borrow().wanted {
-            Some(Wanted {
-                source: Source::ClickHouse(it),
-                ..
-            }) => Some(it.clone()),
-            _ => None,
-        };
-        clickhouse::show(app, named.as_deref());
+fn of_sample(app: &App, sample: &Sample) -> Option<Input> {
+    let base = app.dom.document.base_uri().ok().flatten();
+    let url = app.report(Url::new_with_base(sample.file, &base.unwrap_or_default()))?;
+    Some(Input::Fetch {
+        name: format!("sample {}", sample.name),
+        url: url.href(),
+        source: Source::Sample(sample.name.to_owned()),
+    })
+}
+
+fn sample_instead(app: &Rc<App>) -> notices::Action {
+    let app = app.clone();
+    let show = move || {
+        app.state.borrow_mut().wanted = None;
+        open_sample(&app, View::default());
     };
-    want(app, source, view, &text, ("Ask the server…", ask));
+    ("Show the sample", Box::new(show))
 }
 
-/// Waits for what a link shows and the page cannot fetch by itself.
-fn want(app: &App, source: Source, view: View, text: &str, (label, get): (&'static str, fn(&App))) {
-    app.state.borrow_mut().wanted = Some(Wanted { source, view });
+impl Wanted {
+    /// What is not there yet.
+    fn missing(&self) -> impl Iterator<Item = &Source> {
+        let files = self.view.files.iter().zip(&self.given);
+        files.filter_map(|(file, given)| match given {
+            None => file.source.as_ref(),
+            Some(_) => None,
+        })
+    }
+
+    /// Puts what was given where it fits best: by name and size, by either of them, or where there
+    /// is still room; beside all of them where there is none. Whether it is the very file shows when it has been read.
+    fn take(&mut self, mut given: Given) {
+        let fits = |at: &usize| -> u8 {
+            if self.given[*at].is_some() {
+                return 0;
+            }
+            match (&self.view.files[*at].source, &given.input) {
+                (Some(Source::File(mark)), Input::File { name, size, .. }) => {
+                    1 + u8::from(mark.name == *name) + u8::from(mark.size == *size)
+                }
+                (Some(Source::ClickHouse(_)), Input::ClickHouse { .. }) => 1,
+                _ => 0,
+            }
+        };
+        let best = (0..self.given.len()).rev().max_by_key(fits);
+        match best.filter(|at| fits(at) > 0) {
+            Some(at) => {
+                given.told = self.view.files[at].told.clone().unwrap_or_default();
+                self.given[at] = Some(given);
+            }
+            None => self.given.push(Some(given)),
+        }
+    }
+}
+
+/// Reads what a link names once all of it is there, and asks for the rest before.
+#[inline(never)]
+fn go_on(app: &App, wanted: Wanted) {
+    let missing: Vec<Source> = wanted.missing().cloned().collect();
+    if missing.is_empty() {
+        let marks = wanted.view.files.iter().filter_map(|it| match &it.source {
+            Some(Source::File(mark)) => Some(mark.clone()),
+            _ => None,
+        });
+        let plan = Plan {
+            wanted: marks.collect(),
+            inputs: wanted.given.into_iter().flatten().collect(),
+            view: wanted.view,
+            from_address: true,
+            ..Plan::default()
+        };
+        let by_hand = plan.inputs.iter().any(|it| it.file.is_some());
+        return match by_hand {
+            true => reading::read_given(app, plan),
+            false => reading::read(app, plan),
+        };
+    }
+    reading::cancel(app);
+    app.state.borrow_mut().wanted = Some(wanted);
+    let asked = missing.iter().find_map(|it| match it {
+        Source::ClickHouse(asked) => Some((**asked).clone()),
+        _ => None,
+    });
+    if let Some(asked) = &asked {
+        clickhouse::show(app, Some(asked));
+    }
+    ask_for(app, &missing, asked);
+}
+
+#[inline(never)]
+fn ask_for(app: &App, missing: &[Source], asked: Option<Asked>) {
+    let files: Vec<&FileMark> = missing
+        .iter()
+        .filter_map(|it| match it {
+            Source::File(mark) => Some(mark),
+            _ => None,
+        })
+        .collect();
+    let named = |it: &&FileMark| format!("{} ({})", it.name, format::bytes(it.size));
+    let names = files.iter().map(named).collect::<Vec<_>>().join(" and ");
+    let (label, text) = match (&asked, files.len()) {
+        (Some(asked), _) => (
+            "Ask the server…",
+            format!(
+                "This link shows spans of {}, which are not in the link: ask the server for them, with your own password.",
+                asked.name()
+            ),
+        ),
+        (None, 1) => (
+            "Choose the file…",
+            format!(
+                "This link shows {names}, which is not in the link but on a disk: choose that file, or drop it here."
+            ),
+        ),
+        _ => (
+            "Choose the files…",
+            format!(
+                "This link shows {names}, which are not in the link but on a disk: choose them, or drop them here, in any order."
+            ),
+        ),
+    };
     let app = app.rc();
     let get: notices::Action = (
         label,
         Box::new({
-            let (app, text) = (app.clone(), text.to_owned());
+            let (app, missing) = (app.clone(), missing.to_vec());
             move || {
                 // The message is gone with the press; the wish stays until it is there.
-                let wanted = app.state.borrow_mut().wanted.take();
-                if let Some(Wanted { source, view }) = wanted {
-                    want(&app, source, view, &text, (label, get));
+                ask_for(&app, &missing, asked.clone());
+                match &asked {
+                    Some(asked) => clickhouse::show(&app, Some(asked)),
+                    None => app.dom.html("open").click(),
                 }
-                get(&app);
             }
         }),
     );
-    let sample: notices::Action = (
-        "Show the sample",
-        Box::new({
-            let app = app.clone();
-            move || {
-                app.state.borrow_mut().wanted = None;
-                open_sample(&app, SAMPLES[0].name, View::default());
-            }
-        }),
-    );
-    notices::ask(&app.dom, notices::WANTED, false, text, vec![get, sample]);
+    let actions = vec![get, sample_instead(&app)];
+    notices::ask(&app.dom, notices::WANTED, false, &text, actions);
     app.show_state();
     render_empty(&app);
 }
@@ -524,340 +607,24 @@ pub fn again(app: &App) {
     follow_address(app);
 }
 
-#[allow(
-    clippy::too_many_arguments,
-    reason = "each is a different fact about one reading"
-)]
-fn read(
-    app: &App,
-    input: Input,
-    name: String,
-    file: Option<File>,
-    view: View,
-    from_address: bool,
-    wanted: Option<FileMark>,
-) {
-    for key in [notices::READING, notices::ENGINE, notices::WANTED] {
-        notices::dismiss(&app.dom, key);
-    }
-    let kept = match &input {
-        Input::Text(_) => None,
-        other => Some(other.clone()),
-    };
-    let Some(id) = app.report(app.client.open(input, file.as_ref())) else {
-        return;
-    };
-    app.state.borrow_mut().reading = Some(Reading {
-        id,
-        name,
-        view,
-        from_address,
-        wanted,
-        file,
-        input: kept,
-        given: false,
-        before: None,
-        preview: None,
-        progress: None,
-        expected: None,
-    });
-    seek::forget(app);
-    render_reading(app);
-    app.show_state();
-}
-
-/// Stops the reading, if there is one.
-pub fn cancel(app: &App) -> bool {
-    let reading = app.state.borrow().reading.is_some();
-    if reading {
-        app.report(app.client.send(&Request::Cancel));
-    }
-    reading
-}
-
-fn is_current(app: &App, id: u32) -> bool {
-    app.state
-        .borrow()
-        .reading
-        .as_ref()
-        .is_some_and(|it| it.id == id)
-}
-
-/// How far the reading is.
-pub fn progress(app: &App, id: u32, progress: Progress) {
-    if !is_current(app, id) {
-        return;
-    }
-    let preview = progress.preview;
-    dom::set(&app.dom.root(), "data-spans", &progress.spans.to_string());
-    if let Some(reading) = app.state.borrow_mut().reading.as_mut() {
-        reading.preview = preview.or(reading.preview);
-        reading.progress = Some(progress);
-    }
-    render_reading(app);
-    if preview.is_some() {
-        app.request_frame();
-    }
-}
-
-/// The reading is done.
-pub fn opened(app: &App, id: u32, summary: Summary) {
-    if !is_current(app, id) {
-        return;
-    }
-    let Some(reading) = app.state.borrow_mut().reading.take() else {
-        return;
-    };
-    let mut view = reading.view;
-    if let (Some(wanted), Some(Source::File(given))) = (&reading.wanted, &summary.source)
-        && wanted != given
-    {
-        notices::add(&app.dom, notices::LINK, &differs(wanted, given));
-    }
-    if let (Some(Source::File(mark)), Some(file)) = (&summary.source, reading.file) {
-        let mut state = app.state.borrow_mut();
-        state.files.retain(|(it, _)| it != mark);
-        state.files.push((mark.clone(), file));
-    }
-    view.source = summary.source.clone();
-    dom::set(&app.dom.root(), "data-spans", &summary.spans.to_string());
-    {
-        let mut state = app.state.borrow_mut();
-        state.summary = Some(Rc::new(summary));
-        state.detail = None;
-    }
-    seek::forget(app);
-    settle(app, view, reading.from_address);
-    render_reading(app);
-    app.render_controls();
-    app.request_frame();
-}
-
-fn differs(wanted: &FileMark, given: &FileMark) -> String {
-    let how = match () {
-        () if wanted.size != given.size => {
-            format!(
-                "it has {}, not {}",
-                format::bytes(given.size),
-                format::bytes(wanted.size)
-            )
-        }
-        () => "its contents are others".to_owned(),
-    };
-    format!(
-        "{} is not the file that the link was made from ({}): {how}. It is shown where the link's view fits.",
-        given.name, wanted.name
-    )
-}
-
-/// Looks at a view of what is loaded, without what does not fit, and brings the address in line.
-fn settle(app: &App, mut view: View, from_address: bool) {
-    let summary = app.state.borrow().summary.clone();
-    if let (Some(summary), Some(part)) = (&summary, view.viewport)
-        && !viewport::overlap(part, summary.limits)
-    {
-        view.viewport = None;
-        let text = "The link's part of the plot lies outside of this data, so everything is shown.";
-        notices::add(&app.dom, notices::LINK, text);
-    }
-    if let Some(summary) = &summary {
-        for text in drop_unknown(&mut view, summary) {
-            notices::add(&app.dom, notices::LINK, &text);
-        }
-    }
-    let gesture = if from_address {
-        Gesture::Settle
-    } else {
-        Gesture::Step
-    };
-    app.state.borrow_mut().detail = None;
-    app.set_view(View {
-        trace: None,
-        ..view.clone()
-    });
-    app.set_view(view.clone());
-    app.report(app.history.note(&view, gesture));
-    app.report(app.history.flush());
-}
-
-/// Takes out of a link's view what this data does not have; a sentence for each.
-fn drop_unknown(view: &mut View, summary: &Summary) -> Vec<String> {
-    let mut said = Vec::new();
-    let known = |(from, to): &(String, String)| {
-        summary.edges.iter().any(|it| tools::is_named(it, from, to))
-    };
-    if let Some((from, to)) = view.edge.take_if(|edge| !known(edge)) {
-        let instead = summary.edges.first().map_or_else(String::new, |it| {
-            format!("; the breaker is replayed on {} → {}", it.from, it.to)
-        });
-        said.push(format!(
-            "The link's edge {from} → {to} is not in this file{instead}."
-        ));
-    }
-    let legends = [&summary.legend_by_tier, &summary.legend_by_service];
-    // Failures and timeouts are entries of every file that has them: a file without is no surprise.
-    let has = |key: &String| {
-        matches!(key.as_str(), "failed" | "timed_out")
-            || legends.into_iter().flatten().any(|it| it.key == *key)
-    };
-    let (kept, unknown): (Vec<String>, Vec<String>) =
-        std::mem::take(&mut view.hidden).into_iter().partition(has);
-    view.hidden = kept;
-    if !unknown.is_empty() {
-        said.push(format!(
-            "The link hides what the legend of this file does not have: {}.",
-            unknown.join(", ")
-        ));
-    }
-    said
-}
-
-/// The reading failed; what was there before is back.
-pub fn failed(app: &App, id: u32, text: &str) {
-    if is_current(app, id) {
-        end(app);
-        refuse(app, text);
-    }
-}
-
-/// The reading was stopped; what was there before is back.
-pub fn cancelled(app: &App, id: u32) {
-    if is_current(app, id) {
-        let name = app
-            .state
-            .borrow()
-            .reading
-            .as_ref()
-            .map(|it| it.name.clone())
-            .unwrap_or_default();
-        end(app);
-        notices::tell(
-            &app.dom,
-            notices::READING,
-            &format!("Reading {name} was stopped."),
-        );
-    }
-}
-
-fn end(app: &App) {
-    let (ended, spans, view) = {
-        let mut state = app.state.borrow_mut();
-        (
-            state.reading.take(),
-            state.summary.as_ref().map_or(0, |it| it.spans),
-            state.view.clone(),
-        )
-    };
-    dom::set(&app.dom.root(), "data-spans", &spans.to_string());
-    // The address goes back to what is shown, unless it asks for a file that may come yet.
-    let asks = app.state.borrow().wanted.is_some();
-    if app.state.borrow().summary.is_some() && !asks {
-        app.report(app.history.note(&view, Gesture::Settle));
-        app.report(app.history.flush());
-    }
-    if let Some(ended) = ended.filter(|_| app.state.borrow().summary.is_none()) {
-        resume(app, ended);
-    }
-    render_reading(app);
-    app.request_frame();
-}
-
-/// Nothing is there to come back to: what the reading that ended has interrupted begins anew, or the
-/// link asks for its data again.
-fn resume(app: &App, ended: Reading) {
-    let given = ended.given;
-    let mut next = ended.before;
-    while let Some(mut reading) = next {
-        next = reading.before.take();
-        if let Some(input) = reading.input {
-            let Reading {
-                name,
-                file,
-                view,
-                from_address,
-                wanted,
-                given,
-                ..
-            } = *reading;
-            read(app, input, name, file, view, from_address, wanted);
-            if let Some(reading) = app.state.borrow_mut().reading.as_mut() {
-                reading.given = given;
-                reading.before = next;
-            }
-            return;
-        }
-    }
-    let (named, _) = View::parse(&app.history.hash());
-    match &named.source {
-        _ if !given => {}
-        Some(Source::File(_) | Source::Url(_)) => again(app),
-        Some(Source::ClickHouse(asked)) => wait_for_asked(app, &asked.clone(), named),
-        _ => {}
-    }
-}
-
-/// The bar.
-pub fn render_reading(app: &App) {
-    render_empty(app);
-    let dom = &app.dom;
-    let state = app.state.borrow();
-    let Some(reading) = &state.reading else {
-        return dom.show("reading", false);
-    };
-    dom.show("reading", true);
-    let bar = dom.html("reading-bar");
-    let (percent, text) = match &reading.progress {
-        None => (None, format!("{} …", reading.name)),
-        Some(it) => {
-            let percent = it
-                .total
-                .filter(|&total| total > 0)
-                .map(|total| (it.bytes as f64 * 100.0 / total as f64).clamp(0.0, 100.0))
-                .or_else(|| {
-                    let spans = reading.expected?;
-                    Some((it.spans as f64 * 100.0 / spans as f64).clamp(0.0, 100.0))
-                });
-            let done = percent.map_or_else(
-                || format::bytes(it.bytes),
-                |it| format!("{} %", format::fixed(it, 0)),
-            );
-            let speed = format::speed(it.bytes, it.elapsed_ms);
-            let spans = format::counted(it.spans, "span");
-            (
-                percent,
-                format!("{} · {done} · {speed} · {spans}", reading.name),
-            )
-        }
-    };
-    dom.text("reading-text", &text);
-    bar.set_class_name(if percent.is_some() {
-        "bar"
-    } else {
-        "bar unknown"
-    });
-    match percent {
-        Some(percent) => {
-            dom::style(&bar, "--done", &dom::percent(percent / 100.0));
-            dom::set(&bar, "aria-valuenow", &format::fixed(percent, 0));
-        }
-        None => {
-            // Removing an attribute that is not there is no failure.
-            let _ = bar.remove_attribute("aria-valuenow");
-        }
-    }
-    dom::set(&bar, "aria-valuetext", &text);
-}
-
-fn render_empty(app: &App) {
+/// What to do where nothing is drawn.
+#[inline(never)]
+pub fn render_empty(app: &App) {
     let state = app.state.borrow();
     let empty = state.summary.is_none() && state.reading.is_none();
     app.dom.show("empty", empty);
-    let text = match &state.wanted {
-        Some(Wanted {
-            source: Source::File(mark),
-            ..
-        }) => format!("Drop {} here.", mark.name),
-        _ => "Drop a span CSV here, plain or .gz, or paste one.".to_owned(),
+    let wanted = state.wanted.as_ref().map(|it| it.missing());
+    let names: Vec<&str> = wanted
+        .into_iter()
+        .flatten()
+        .filter_map(|it| match it {
+            Source::File(mark) => Some(mark.name.as_str()),
+            _ => None,
+        })
+        .collect();
+    let text = match names.is_empty() {
+        false => format!("Drop {} here.", names.join(" and ")),
+        true => "Drop span files here, CSV or JSON, plain or .gz, or paste their text.".to_owned(),
     };
     app.dom.text("empty-text", &text);
     header::render_hint(app, &state);

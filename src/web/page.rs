@@ -18,11 +18,12 @@ use crate::viewport;
 use crate::web::client::Client;
 use crate::web::dom::{self, Dom};
 use crate::web::history::{Gesture, History};
-use crate::web::open::{Reading, Wanted};
+use crate::web::open::Wanted;
 use crate::web::paint::Painter;
+use crate::web::reading::{Given, Reading};
 use crate::web::{
-    breaker, clickhouse, header, herds, notices, open, overview, plot, seek, theme, tools, trace,
-    wire,
+    assume, breaker, clickhouse, columns, header, herds, notices, open, overview, plot, reading,
+    seek, theme, tools, trace, wire,
 };
 
 /// What the page knows.
@@ -33,6 +34,8 @@ pub struct State {
     pub summary: Option<Rc<Summary>>,
     /// The last picture.
     pub scene: Option<Rc<Scene>>,
+    /// The files of it, as they can be read again.
+    pub inputs: Vec<Given>,
     /// What is being read.
     pub reading: Option<Reading>,
     /// What a link asks for and nobody has given yet.
@@ -56,6 +59,8 @@ pub struct App {
     pub seek: seek::Seek,
     pub question: trace::Question,
     pub clickhouse: clickhouse::Dialog,
+    pub columns: columns::Columns,
+    pub assume: assume::Assume,
     /// Something changed since the last frame was asked for.
     stale: Cell<bool>,
     /// A picture that waits for the next animation frame.
@@ -75,6 +80,7 @@ pub fn start(window: Window) -> Result<(), JsValue> {
             view: View::default(),
             summary: None,
             scene: None,
+            inputs: Vec::new(),
             reading: None,
             wanted: None,
             detail: None,
@@ -88,6 +94,8 @@ pub fn start(window: Window) -> Result<(), JsValue> {
         seek: seek::Seek::default(),
         question: trace::Question::default(),
         clickhouse: clickhouse::Dialog::default(),
+        columns: columns::Columns::default(),
+        assume: assume::Assume::default(),
         stale: Cell::new(false),
         arrived: RefCell::default(),
         frames: Cell::new(0),
@@ -105,6 +113,8 @@ pub fn start(window: Window) -> Result<(), JsValue> {
     herds::install(&app);
     trace::install(&app);
     open::install(&app);
+    columns::install(&app);
+    assume::install(&app);
     clickhouse::install(&app);
     app.painter.install(&app);
     open::start(&app);
@@ -284,13 +294,13 @@ impl App {
                 self.report(self.client.ready());
                 self.pump();
             }
-            Reply::Progress(progress) => open::progress(self, id, progress),
-            Reply::Opened(summary) => open::opened(self, id, *summary),
-            Reply::Failed(text) => open::failed(self, id, &text),
-            Reply::Cancelled => open::cancelled(self, id),
+            Reply::Progress(progress) => reading::progress(self, id, progress),
+            Reply::Opened(summary) => reading::opened(self, id, *summary),
+            Reply::Failed(refused) => reading::failed(self, id, &refused),
+            Reply::Cancelled => reading::cancelled(self, id),
             Reply::Frame(scene) => {
                 if self.client.frame_arrived(id) {
-                    self.frame_arrived(*scene, wire::buffers(message, "pixels"));
+                    self.frame_arrived(*scene, wire::listed(message, "pixels"));
                 }
             }
             Reply::Hover(label) => {
@@ -364,25 +374,22 @@ impl App {
 
     /// The engine is gone: another is started, and what it held can be read again.
     pub fn crashed(&self, why: &str) {
-        let source = {
+        let named = {
             let mut state = self.state.borrow_mut();
             state.reading = None;
             state.summary = None;
-            state.view.source.clone()
+            state.inputs.clear();
+            !state.view.files.is_empty()
         };
         self.stale.set(false);
         self.report(self.client.start(&self.dom, &self.me));
-        open::render_reading(self);
+        reading::render_reading(self);
         let text = format!(
             "The engine stopped unexpectedly ({why}). It has been started again, without the data."
         );
         let app = self.rc();
         let again: notices::Action = ("Open it again", Box::new(move || open::again(&app)));
-        let actions = if source.is_some() {
-            vec![again]
-        } else {
-            Vec::new()
-        };
+        let actions = if named { vec![again] } else { Vec::new() };
         notices::ask(&self.dom, notices::ENGINE, true, &text, actions);
         self.show_state();
     }

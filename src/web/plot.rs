@@ -16,7 +16,7 @@ use crate::viewport::{self, Axes, CLICK_PX};
 use crate::web::dom;
 use crate::web::history::Gesture;
 use crate::web::page::App;
-use crate::web::{open, trace};
+use crate::web::{reading, trace};
 
 /// What the pointer is doing.
 #[derive(Default)]
@@ -441,7 +441,7 @@ fn key(app: &App, event: &KeyboardEvent) {
         || event.alt_key()
     {
         if event.code() == "Escape" && !event.default_prevented() {
-            open::cancel(app);
+            reading::cancel(app);
         }
         return;
     }
@@ -465,7 +465,7 @@ fn key(app: &App, event: &KeyboardEvent) {
         ("Digit0" | "Numpad0", _) => app.home(),
         (_, "?") => app.dom.html("help").unchecked_ref::<HtmlElement>().click(),
         ("Escape", _) => {
-            if !open::cancel(app) {
+            if !reading::cancel(app) {
                 app.change(Gesture::Step, |view| view.trace = None);
             }
         }

@@ -7,7 +7,7 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{
     AbortSignal, Blob, DedicatedWorkerGlobalScope, File, ReadableStream,
-    ReadableStreamDefaultReader, Response,
+    ReadableStreamDefaultReader, ReferrerPolicy, RequestCredentials, RequestInit, Response,
 };
 
 use crate::clickhouse::{Asked, Ending, Query};
@@ -19,8 +19,6 @@ use crate::web::dom::reason;
 pub enum Bytes {
     /// A stream of them.
     Stream(ReadableStreamDefaultReader),
-    /// All at once.
-    Text(Option<Vec<u8>>),
     /// A ClickHouse's answer, which tells at its end whether it is whole.
     Answer(ReadableStreamDefaultReader, Box<Answer>),
 }
@@ -36,7 +34,6 @@ impl Bytes {
     /// The next piece; `None` at the end.
     pub async fn next(&mut self) -> Result<Option<Vec<u8>>, String> {
         match self {
-            Bytes::Text(text) => Ok(text.take()),
             Bytes::Stream(reader) => read(reader).await.map_err(|error| broken_off(&error)),
             Bytes::Answer(reader, answer) => match read(reader).await {
                 Ok(Some(piece)) => {
@@ -65,14 +62,13 @@ impl Bytes {
 
     /// Nothing more is wanted.
     pub fn close(self) {
-        if let Bytes::Stream(reader) | Bytes::Answer(reader, _) = self {
-            // Whether the browser could stop the source does not matter to anybody, but a refusal that
-            // nobody hears would end the thread: an answer that was aborted refuses.
-            let stopped = reader.cancel();
-            spawn_local(async move {
-                let _ = JsFuture::from(stopped).await;
-            });
-        }
+        let (Bytes::Stream(reader) | Bytes::Answer(reader, _)) = self;
+        // Whether the browser could stop the source does not matter to anybody, but a refusal that
+        // nobody hears would end the thread: an answer that was aborted refuses.
+        let stopped = reader.cancel();
+        spawn_local(async move {
+            let _ = JsFuture::from(stopped).await;
+        });
     }
 }
 
@@ -103,7 +99,11 @@ pub async fn of_address(
     scope: &DedicatedWorkerGlobalScope,
     url: &str,
 ) -> Result<(Bytes, Option<u64>), String> {
-    let response = JsFuture::from(scope.fetch_with_str(url)).await;
+    // Nobody is logged in there by following a link, and nobody is told where it stood.
+    let anonymous = RequestInit::new();
+    anonymous.set_credentials(RequestCredentials::Omit);
+    anonymous.set_referrer_policy(ReferrerPolicy::NoReferrer);
+    let response = JsFuture::from(scope.fetch_with_str_and_init(url, &anonymous)).await;
     let response: Response = response.and_then(|it| it.dyn_into()).map_err(|_| {
         format!(
             "{url} cannot be fetched: there is no connection, or its host does not let other pages read it. \

@@ -1,5 +1,5 @@
 //! Messages as they cross between the threads: `{ id, body }`, and beside the body what cannot be
-//! data: `file` with a request to open one, `pixels` with a picture, `buffers` on their way back.
+//! data: `files` with a request to open some, `pixels` with a picture, `buffers` on their way back.
 //!
 //! A body is bytes in the form of postcard, which only this very program reads: as JavaScript values a
 //! column of numbers would take milliseconds, and the code for it 25 kB. Cost: proportional to the body;
@@ -49,11 +49,11 @@ pub fn beside<T: JsCast>(message: &JsValue, name: &str) -> Option<T> {
     Reflect::get(message, &name.into()).ok()?.dyn_into().ok()
 }
 
-/// The array buffers in a list, of which there may be none.
-pub fn buffers(message: &JsValue, name: &str) -> Vec<js_sys::ArrayBuffer> {
+/// The things in a list, of which there may be none.
+pub fn listed<T: JsCast>(message: &JsValue, name: &str) -> Vec<T> {
     let list: Option<Array> = beside(message, name);
-    let buffers = list.map(|it| it.to_vec()).unwrap_or_default();
-    buffers
+    let things = list.map(|it| it.to_vec()).unwrap_or_default();
+    things
         .into_iter()
         .filter_map(|it| it.dyn_into().ok())
         .collect()

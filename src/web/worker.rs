@@ -14,7 +14,8 @@ use web_sys::{AbortController, DedicatedWorkerGlobalScope, File, MessageChannel,
 
 use crate::clickhouse::Query;
 use crate::engine::Engine;
-use crate::messages::{FrameRequest, Input, Progress, Reply, Request};
+use crate::ingest::Told;
+use crate::messages::{FrameRequest, Input, Opening, Progress, Reply, Request};
 use crate::view::Source;
 use crate::web::stream::{self, Bytes};
 use crate::web::{dom, wire};
@@ -34,6 +35,18 @@ struct Thread {
     /// Ends a question to a server, and its work, when the reading is given up.
     abort: RefCell<Option<AbortController>>,
     turns: Turns,
+}
+
+/// A reading, and where in it the file is that is being read.
+struct Part {
+    id: u32,
+    /// When it began.
+    start: f64,
+    /// The file's place among several, and how many there are.
+    of: Option<(usize, usize)>,
+    /// Bytes so far, and in all where that is known.
+    before: u64,
+    total: Option<u64>,
 }
 
 /// Starts listening, and says so.
@@ -75,9 +88,17 @@ impl Thread {
             Err(error) => wasm_bindgen::throw_val(error),
         };
         match request {
-            Request::Open(input) => self.open(id, input, wire::beside(message, "file")),
+            Request::Open(openings) => self.open(id, openings, wire::listed(message, "files")),
+            Request::Judge {
+                failed_over,
+                logical,
+            } => {
+                self.cancel();
+                let summary = self.engine.borrow_mut().judge(failed_over, logical);
+                self.reply(id, &Reply::Opened(Box::new(summary)));
+            }
             Request::Cancel => self.cancel(),
-            Request::Frame(request) => self.frame(id, &request, wire::buffers(message, "buffers")),
+            Request::Frame(request) => self.frame(id, &request, wire::listed(message, "buffers")),
             Request::Hover(point) => {
                 let label = self.engine.borrow().hover(&point);
                 self.reply(id, &Reply::Hover(label));
@@ -107,56 +128,98 @@ impl Thread {
         }
     }
 
-    fn open(self: &Rc<Self>, id: u32, input: Input, file: Option<File>) {
+    fn open(self: &Rc<Self>, id: u32, openings: Vec<Opening>, files: Vec<File>) {
         self.cancel();
         self.reading.set(Some(id));
+        self.engine.borrow_mut().start();
         let thread = self.clone();
         spawn_local(async move {
-            let read = thread.read(id, input, file).await;
+            thread.read(id, openings, files).await;
             // Cancelled, or another reading has taken over: that has been answered already.
             if thread.reading.get() != Some(id) {
                 return;
             }
             thread.reading.set(None);
+            let read = thread.engine.borrow_mut().finish();
             let reply = match read {
-                Ok(()) => thread
-                    .engine
-                    .borrow_mut()
-                    .finish()
-                    .map(|it| Reply::Opened(Box::new(it))),
-                Err(text) => {
-                    thread.engine.borrow_mut().cancel();
-                    Err(text)
-                }
+                Ok(summary) => Reply::Opened(Box::new(summary)),
+                Err(refused) => Reply::Failed(refused),
             };
-            thread.reply(id, &reply.unwrap_or_else(Reply::Failed));
+            thread.reply(id, &reply);
         });
     }
 
-    async fn read(&self, id: u32, input: Input, file: Option<File>) -> Result<(), String> {
-        let start = self.now();
-        let mut bytes = self.begin(id, input, file).await?;
+    /// Reads one file after the other; what cannot be read is the engine's to tell at the end.
+    async fn read(&self, id: u32, openings: Vec<Opening>, files: Vec<File>) {
+        let mut files = files.into_iter();
+        let n_files = openings.len();
+        let size = |it: &Opening| match it.input {
+            Input::File { size, .. } => Some(size),
+            _ => None,
+        };
+        let mut part = Part {
+            id,
+            start: self.now(),
+            of: (n_files > 1).then_some((0, n_files)),
+            before: 0,
+            total: openings.iter().map(size).sum(),
+        };
+        for (at, opening) in openings.into_iter().enumerate() {
+            let file = match opening.input {
+                Input::File { .. } => files.next(),
+                _ => None,
+            };
+            part.of = part.of.map(|(_, n)| (at + 1, n));
+            let begun = self.begin(id, opening, file).await;
+            if self.reading.get() != Some(id) {
+                return;
+            }
+            let why = match begun {
+                Err(why) => Some((false, why)),
+                Ok(bytes) => self
+                    .read_file(&mut part, bytes)
+                    .await
+                    .err()
+                    .map(|it| (true, it)),
+            };
+            if self.reading.get() != Some(id) {
+                return;
+            }
+            if let Some((begun, why)) = why {
+                self.engine.borrow_mut().skip(begun, why);
+            }
+        }
+    }
+
+    async fn read_file(&self, part: &mut Part, mut bytes: Bytes) -> Result<(), String> {
         let mut turn = self.now();
         let mut reported = turn;
+        let before = part.before;
         while let Some(piece) = bytes.next().await? {
             for slice in piece.chunks(SLICE) {
-                if self.reading.get() != Some(id) {
+                if self.reading.get() != Some(part.id) {
                     bytes.close();
                     return Ok(());
                 }
-                let pushed = self.engine.borrow_mut().push(slice, self.now() - start);
-                let progress = match pushed {
-                    Ok(progress) => progress,
-                    Err(text) => {
-                        let text = bytes.objection().unwrap_or(text);
-                        bytes.close();
-                        return Err(text);
-                    }
+                let pushed = self
+                    .engine
+                    .borrow_mut()
+                    .push(slice, self.now() - part.start);
+                let Ok(mut progress) = pushed else {
+                    let objection = bytes.objection();
+                    bytes.close();
+                    return objection.map_or(Ok(()), Err);
                 };
+                progress.bytes += before;
+                part.before = progress.bytes;
+                if let Some((at, n_files)) = part.of {
+                    progress.name = format!("{} ({at} of {n_files})", progress.name);
+                    progress.total = part.total;
+                }
                 let now = self.now();
                 if progress.preview.is_some() || now - reported >= REPORT_MS {
                     reported = now;
-                    self.progress(id, progress);
+                    self.progress(part.id, progress);
                 }
                 if now - turn >= TURN_MS {
                     self.turns.give_way().await;
@@ -168,23 +231,26 @@ impl Thread {
     }
 
     /// Where the bytes come from; the engine is ready for them.
-    async fn begin(&self, id: u32, input: Input, file: Option<File>) -> Result<Bytes, String> {
+    async fn begin(&self, id: u32, opening: Opening, file: Option<File>) -> Result<Bytes, String> {
+        let told: Told = opening.told.parse().unwrap_or_default();
         let begin = |name: String, source: Option<Source>, total: Option<u64>| {
             // Another reading may have begun while this one waited for its first bytes.
             if self.reading.get() == Some(id) {
-                self.engine.borrow_mut().begin(name, source, total);
+                self.engine
+                    .borrow_mut()
+                    .next_file(name, source, total, told);
             }
         };
-        match input {
-            Input::Text(text) => {
-                begin("pasted text".to_owned(), None, Some(text.len() as u64));
-                Ok(Bytes::Text(Some(text.into_bytes())))
-            }
-            Input::File { name, size } => {
+        match opening.input {
+            Input::File { name, size, pasted } => {
                 let file = file.ok_or("No file came with the request to open one.")?;
-                let mark = stream::mark(&file).await?;
-                begin(name, Some(Source::File(mark)), Some(size));
-                stream::of_file(&file)
+                let mark = match pasted {
+                    true => None,
+                    false => Some(Source::File(stream::mark(&file).await?)),
+                };
+                let bytes = stream::of_file(&file)?;
+                begin(name, mark, Some(size));
+                Ok(bytes)
             }
             Input::Fetch { name, url, source } => {
                 let (bytes, total) = stream::of_address(&self.scope, &url).await?;

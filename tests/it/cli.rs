@@ -237,27 +237,34 @@ fn standard_input_and_several_files_are_read() {
 }
 
 #[test]
-fn files_of_different_exporters_are_refused() {
+fn files_of_different_exporters_are_read_as_one() {
     let folder = scratch("different");
     let dash0 = folder.join("dash0.csv");
     let head = "otel.span.start_time,otel.span.duration,otel.trace.id,otel.span.id,service.name\n";
     let row = "2026-02-16T09:12:03.456Z,150ms,t,s,web\n";
     fs::write(&dash0, format!("{head}{row}")).expect("a file");
-    let output = run(&["inspect", &sample(), &dash0.display().to_string()]);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(
-        (output.status.code(), said.lines().count()),
-        (Some(1), 1),
-        "{said}"
-    );
+    let dash0 = dash0.display().to_string();
+    let it = json(&run(&["inspect", &sample(), &dash0, "--json"]));
+    assert_eq!(it["exporter"], "clickhouse + dash0");
+    assert_eq!(it["spans"], 48_712);
+    let file = |name: &str, exporter: &str, spans: u64| serde_json::json!({ "name": name, "exporter": exporter, "spans": spans, "duplicates": 0 });
+    let files = [
+        file("incident.csv.gz", "clickhouse", 48_711),
+        file("dash0.csv", "dash0", 1),
+    ];
+    assert_eq!(it["files"], serde_json::json!(files));
+    // Of the same rows twice the second file brings nothing.
+    let it = json(&run(&["inspect", &dash0, &dash0, "--json"]));
+    let spans = |at: usize| (&it["files"][at]["spans"], &it["files"][at]["duplicates"]);
+    assert_eq!(spans(0), (&1.into(), &0.into()));
+    assert_eq!(spans(1), (&0.into(), &1.into()));
+    let text = run(&["inspect", &sample(), &dash0]);
+    let text = String::from_utf8_lossy(&text.stdout).into_owned();
     assert!(
-        said.contains("incident.csv.gz") && said.contains("dash0.csv"),
-        "{said}"
+        text.contains("incident.csv.gz + dash0.csv: clickhouse + dash0"),
+        "{text}"
     );
-    assert!(
-        said.contains("clickhouse") && said.contains("one at a time"),
-        "{said}"
-    );
+    assert!(text.contains("  dash0.csv: dash0, 1 span\n"), "{text}");
 }
 
 #[test]

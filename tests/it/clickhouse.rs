@@ -1,7 +1,7 @@
 //! Questions to ClickHouse: what a person names stays in its quotes, and what an answer means.
 
 use herdscope::clickhouse::{Asked, Counts, Ending, Query, SCHEME, refused, too_many};
-use herdscope::view::{Source, View};
+use herdscope::view::{FileRef, Source, View};
 use proptest::prelude::*;
 
 /// What a text of SQL consists of, by ClickHouse's rules for quotes.
@@ -121,8 +121,9 @@ proptest! {
         let text = asked.to_string();
         prop_assert!(text.starts_with(SCHEME));
         prop_assert_eq!(Asked::parse(&text), Some(asked.clone()));
+        let source = Some(Source::ClickHouse(Box::new(asked)));
         let view = View {
-            source: Some(Source::ClickHouse(Box::new(asked))),
+            files: vec![FileRef { source, told: None }],
             ..View::default()
         };
         prop_assert_eq!(View::parse(&view.to_hash()), (view, Vec::new()));

@@ -5,6 +5,7 @@ mod calls;
 mod cli;
 mod clickhouse;
 mod engine;
+mod files;
 mod fit;
 mod given;
 mod golden;

@@ -1,23 +1,31 @@
 //! Links: what is printed parses back, and nothing stops the data from opening.
 
-use herdscope::view::{ColorBy, FileMark, Pane, Source, View, Viewport, fingerprint};
+use herdscope::view::{ColorBy, FileMark, FileRef, Pane, Source, View, Viewport, fingerprint};
 use proptest::prelude::*;
 
 #[test]
 fn a_full_view_reads_as_it_says() {
     let view = View {
-        source: Some(Source::File(FileMark {
-            name: "Vorfall 26&9.csv".to_owned(),
-            size: 13_197_365,
-            hash: 0xdead_beef,
-        })),
+        files: vec![
+            FileRef {
+                source: Some(Source::File(FileMark {
+                    name: "Vorfall 26&9.csv".to_owned(),
+                    size: 13_197_365,
+                    hash: 0xdead_beef,
+                })),
+                told: Some("trace=Trace ID,start=when@ms,zone=+02:00".to_owned()),
+            },
+            FileRef {
+                source: Some(Source::Url("https://host/b.json".to_owned())),
+                told: None,
+            },
+        ],
         viewport: Some(Viewport {
             t0: -5,
             t1: 1_790_409_661_000_000_001,
             y0: -1_500,
             y1: 740_250,
         }),
-        told: Some("trace=Trace ID,start=when@ms,zone=+02:00".to_owned()),
         edge: Some(("shop-web".to_owned(), "catalog".to_owned())),
         breaker: Some("window=100,min=20,fail=50%,open=60s,probes=10".to_owned()),
         shared: true,
@@ -30,7 +38,7 @@ fn a_full_view_reads_as_it_says() {
     assert_eq!(
         view.to_hash(),
         "v=1&src=file:Vorfall%2026%269.csv:13197365:00000000deadbeef\
-         &as=trace=Trace%20ID,start=when@ms,zone=%2B02:00&t=-5..1790409661000000001&y=-1.5..740.25&edge=shop-web->catalog\
+         &as=trace=Trace%20ID,start=when@ms,zone=%2B02:00&src=https://host/b.json&t=-5..1790409661000000001&y=-1.5..740.25&edge=shop-web->catalog\
          &breaker=window=100,min=20,fail=50%25,open=60s,probes=10&shared=1&lanes=1&color=service\
          &hide=tier:0&hide=service:a%20b&trace=b75fa26f&pane=trace"
     );
@@ -47,6 +55,8 @@ fn what_cannot_be_read_is_named_and_left() {
         ("t=1..99999999999999999999&y=0..1", "t="),
         ("t=-9000000000000000000..9000000000000000000&y=0..1", "t="),
         ("src=ftp://host/file", "src="),
+        ("src=http://host/file", "src="),
+        ("src=http://localhost.host/file", "src="),
         ("src=sample:../../secret", "src="),
         ("src=file:name:big:hash", "src="),
         ("edge=web", "edge="),
@@ -67,6 +77,31 @@ fn what_cannot_be_read_is_named_and_left() {
             "{hash}: {notices:?}"
         );
     }
+}
+
+#[test]
+fn addresses_of_https_and_of_this_machine_are_sources() {
+    for address in [
+        "https://host/a.csv",
+        "http://localhost/a.csv",
+        "http://127.0.0.1:8080/a.csv",
+    ] {
+        let (view, notices) = View::parse(&format!("src={address}"));
+        let source = Some(Source::Url(address.to_owned()));
+        assert_eq!(notices, Vec::<String>::new());
+        assert_eq!(view.files, [FileRef { source, told: None }]);
+    }
+}
+
+#[test]
+fn what_stands_after_a_source_is_about_it() {
+    let (view, _) = View::parse("src=sample:a&as=zone=UTC&src=sample:b&src=sample:c&as=failed=2s");
+    let told: Vec<Option<&str>> = view.files.iter().map(|it| it.told.as_deref()).collect();
+    assert_eq!(told, [Some("zone=UTC"), None, Some("failed=2s")]);
+    // As links had it that name the file last.
+    let (view, _) = View::parse("as=zone=UTC&src=sample:a");
+    assert_eq!(view.files.len(), 1);
+    assert_eq!(view.files[0].told.as_deref(), Some("zone=UTC"));
 }
 
 #[test]
@@ -110,13 +145,26 @@ proptest! {
 
 fn views() -> impl Strategy<Value = View> {
     let name = "[^ ].{0,12}";
-    let source =
+    let source = || {
         prop_oneof![
             "[a-z0-9-]{1,9}".prop_map(Source::Sample),
             "https://.{1,20}".prop_map(Source::Url),
             (name, any::<u64>(), any::<u64>())
                 .prop_map(|(name, size, hash)| Source::File(FileMark { name, size, hash })),
-        ];
+        ]
+    };
+    let told = || prop::option::of("trace=[a-z][a-z &#+]{1,9}[a-z]");
+    let named = (source(), told()).prop_map(|(source, told)| FileRef {
+        source: Some(source),
+        told,
+    });
+    let pasted = "trace=[a-z]{1,9}".prop_map(|told| {
+        vec![FileRef {
+            source: None,
+            told: Some(told),
+        }]
+    });
+    let files = prop_oneof![prop::collection::vec(named, 0..4), pasted];
     let edge = -(1i64 << 61)..=3i64 << 61;
     let range = (edge.clone(), edge).prop_filter("not empty", |(from, to)| from < to);
     let ranks = (-9_999_999..9_999_999i64, 1..9_999_999i64).prop_map(|(from, n)| (from, from + n));
@@ -125,19 +173,17 @@ fn views() -> impl Strategy<Value = View> {
     let pane = prop_oneof![Just(Pane::Herds), Just(Pane::Breaker), Just(Pane::Trace)];
     let color = prop_oneof![Just(ColorBy::Tier), Just(ColorBy::Service)];
     (
-        prop::option::of(source),
+        files,
         prop::option::of(viewport),
         prop::option::of(edge),
-        prop::option::of("trace=[a-z][a-z &#+]{1,9}[a-z]"),
         (any::<bool>(), any::<bool>(), color, pane),
         prop::collection::vec(".{1,9}", 0..3),
         prop::option::of(".{1,30}"),
     )
         .prop_map(
-            |(source, viewport, edge, told, (shared, lanes, color_by, pane), hidden, trace)| View {
-                source,
+            |(files, viewport, edge, (shared, lanes, color_by, pane), hidden, trace)| View {
+                files,
                 viewport,
-                told,
                 edge,
                 breaker: None,
                 shared,

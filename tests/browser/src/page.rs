@@ -357,7 +357,14 @@ impl Page<'_> {
 
     /// Chooses a file in the dialog of a file input.
     pub fn choose_file(&self, selector: &str, path: &Path) -> Result<()> {
-        let (client, path) = (self.browser.client()?, absolute(path)?);
+        self.choose_files(selector, &[path])
+    }
+
+    /// Chooses files in the dialog of a file input that takes several.
+    pub fn choose_files(&self, selector: &str, paths: &[&Path]) -> Result<()> {
+        let client = self.browser.client()?;
+        let paths = paths.iter().map(|path| absolute(path));
+        let path = paths.collect::<Result<Vec<String>>>()?.join("\n");
         self.browser.block_on(async {
             client
                 .find(Locator::Css(selector))

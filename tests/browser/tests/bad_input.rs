@@ -77,13 +77,13 @@ fn cases(folder: &Folder) -> Result<Vec<Case>> {
     add(
         "a folder",
         Given::Dropped(vec![folder.path().to_owned()]),
-        &["folder", "drop the span CSV"],
+        &["folder", "drop the span files"],
     );
-    let two = vec![file("a.csv", rows.as_bytes())?, file("b.csv", html)?];
+    let two = vec![file("a.csv", b"")?, file("b.csv", html)?];
     add(
-        "two files",
+        "two bad files",
         Given::Dropped(two),
-        &["2 files", "one file at a time"],
+        &["a.csv", "empty", "b.csv", "HTML"],
     );
     add(
         "ten megabytes without a line",
@@ -211,7 +211,10 @@ fn what_a_bad_file_interrupts_is_read_again(page: &mut Page) -> Result<()> {
             page.wait_for_file("sample incident")?;
             page.wait_for_message(&["photo.csv", "picture (PNG)"])?;
             let view = page.view()?;
-            assert_eq!(view.source, Some(Source::Sample("incident".to_owned())));
+            assert_eq!(
+                view.files[0].source,
+                Some(Source::Sample("incident".to_owned()))
+            );
             assert_eq!(view.hidden.is_empty(), hash.is_empty(), "{view:?}");
         }
     }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use herdscope::clickhouse::{Asked, Query};
-use herdscope::view::{Source, View};
+use herdscope::view::{FileRef, Source, View};
 use herdscope_browser_tests::{Failure, Page, Point, Result, suite};
 use serde_json::{Value, json};
 use xtask::clickhouse::{Options, Server, python};
@@ -76,7 +76,8 @@ fn asked(url: &str, table: &str) -> Asked {
 
 fn link(view: View, asked: &Asked) -> String {
     let source = Some(Source::ClickHouse(Box::new(asked.clone())));
-    let view = View { source, ..view };
+    let files = vec![FileRef { source, told: None }];
+    let view = View { files, ..view };
     format!("/#{}", view.to_hash())
 }
 
@@ -199,7 +200,10 @@ fn a_link_asks_again_and_holds_no_password(page: &mut Page) -> Result<()> {
     page.wait_until_still()?;
     page.must_be_silent()?;
     let shown = page.view()?;
-    assert_eq!(shown.source, Some(Source::ClickHouse(Box::new(asked))));
+    assert_eq!(
+        shown.files[0].source,
+        Some(Source::ClickHouse(Box::new(asked)))
+    );
     assert_eq!((shown.edge, shown.hidden), (view.edge, view.hidden));
     // As the file's truth has them: to the nanosecond, the test of the command line shows.
     let figures = page.text("#breaker-figures")?;
@@ -363,7 +367,7 @@ fn more_than_the_page_takes_is_sampled(page: &mut Page) -> Result<()> {
     );
     let caution = page.text("#herds-cautions [data-code=sampled]")?;
     assert!(caution.contains("1 in 4"), "{caution}");
-    let Some(Source::ClickHouse(asked)) = page.view()?.source else {
+    let Some(Source::ClickHouse(asked)) = page.view()?.files[0].source.clone() else {
         return Err("the address does not say what was asked".into());
     };
     assert_eq!(asked.query.sample, Some(4));

@@ -129,7 +129,7 @@ fn a_local_file(page: &Page, folder: &Folder) -> Result<(std::path::PathBuf, Str
     page.click("#legend [data-key='tier:0']")?;
     page.wait_for_view("the hidden entry", |view| !view.hidden.is_empty())?;
     let picture = page.picture()?;
-    let is_file = matches!(page.view()?.source, Some(Source::File(_)));
+    let is_file = matches!(page.view()?.files[0].source, Some(Source::File(_)));
     assert!(is_file, "{}", page.address()?);
     Ok((path, page.address()?, picture))
 }
@@ -245,7 +245,10 @@ fn nonsense_is_said_and_costs_nothing(page: &mut Page) -> Result<()> {
         page.picture()?
             .must_be(&sample, &format!("after #{hash}"))?;
         let view = page.view()?;
-        assert_eq!(view.source, Some(Source::Sample("incident".to_owned())));
+        assert_eq!(
+            view.files[0].source,
+            Some(Source::Sample("incident".to_owned()))
+        );
     }
     // What is not known is passed over in silence.
     page.show("/#v=1&later=5&x")?;

@@ -44,7 +44,13 @@ fn a_dropped_file_opens(page: &mut Page) -> Result<()> {
         assert!(!page.is_shown("#drop")? && !page.is_shown("#hint")?);
         assert_eq!(page.spans()?, truth.summary.spans as f64);
         assert!(!page.picture()?.differing(&sample).is_empty());
-        let Some(Source::File(mark)) = page.view()?.source else {
+        let Some(Source::File(mark)) = page
+            .view()?
+            .files
+            .into_iter()
+            .next()
+            .and_then(|it| it.source)
+        else {
             return Err(format!("the address does not name the file: {}", page.address()?).into());
         };
         let end = bytes.len().min(64 * 1024);
@@ -74,7 +80,7 @@ fn pasted_rows_open(page: &mut Page) -> Result<()> {
     page.wait_for_file("pasted text")?;
     page.must_be_silent()?;
     assert_eq!(page.spans()?, 120.0);
-    assert_eq!(page.view()?.source, None);
+    assert_eq!(page.view()?.files, []);
     Ok(())
 }
 
