@@ -64,6 +64,15 @@ fn files_are_added_and_taken_away(page: &mut Page) -> Result<()> {
     // By the list, from the keyboard, too.
     page.click("#files-count")?;
     assert!(page.is_shown("#add")?);
+    for width in [480, 1200] {
+        page.resize(width, 800, 1.0)?;
+        page.wait_for_frame()?;
+        let list = page.rect("#files .popup")?;
+        assert!(
+            list.x >= 0.0 && list.x + list.width <= f64::from(width),
+            "{list:?}"
+        );
+    }
     page.run("document.getElementById('add').focus()", Vec::new())?;
     page.run(
         "document.getElementById('chooser').addEventListener('click', (it) => { it.preventDefault(); window.asked = true })",
