@@ -1,7 +1,7 @@
 //! The checks of `cargo xtask test`: one table, run from the cheap to the dear, stopped at the first failure.
 //!
-//! All of them use one target folder and the development profile (the page and the bare module aside), and
-//! lint, documentation and tests select the same packages, so that no dependency is built twice for them.
+//! All of them use the development profile (the page and the bare module aside); lint, documentation and
+//! tests share a target folder and select the same packages, so that no dependency is built twice for them.
 
 use std::env;
 use std::fs;
