@@ -30,5 +30,3 @@ pub mod tiers;
 pub mod timeline;
 pub mod view;
 pub mod viewport;
-#[cfg(target_arch = "wasm32")]
-mod web;

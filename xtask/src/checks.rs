@@ -312,7 +312,7 @@ fn clippy(_: &Machine) -> Result<()> {
 
 fn clippy_wasm(_: &Machine) -> Result<()> {
     // One after the other: together, the features of the one would be those of the other.
-    let page = ["--package", "herdscope", "--no-default-features"].as_slice();
+    let page = ["--package", "herdscope-page"].as_slice();
     let module = ["--package", "halfopen-bare"].as_slice();
     for package in [page, module] {
         run(cargo().args(["clippy", "--lib"]).args(package).args([

@@ -83,7 +83,7 @@ pub fn formatted() -> Result<()> {
         .map_err(|error| format!("{error}; `cargo fmt --manifest-path fuzz/Cargo.toml` formats it"))
 }
 
-/// A cargo for the workspace of the properties.
+/// A cargo for the workspace of the properties, which shares its target folder with this one.
 fn cargo_of_fuzz(command: &str) -> Command {
     let mut cargo = cargo();
     cargo
@@ -92,13 +92,8 @@ fn cargo_of_fuzz(command: &str) -> Command {
     cargo
 }
 
-/// A folder of its own: the library is a `cdylib` too, so its file's name does not tell this workspace's
-/// features from the other's, and each would link what the other built.
 fn target_folder() -> PathBuf {
-    let shared = env::var_os("CARGO_TARGET_DIR");
-    shared
-        .map_or_else(|| workspace().join("target"), PathBuf::from)
-        .join("fuzz")
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace().join("target"), PathBuf::from)
 }
 
 fn targets() -> Result<Vec<String>> {

@@ -7,15 +7,15 @@ use std::rc::Rc;
 
 use web_sys::{Event, HtmlElement};
 
-use crate::format;
-use crate::herds::{Attempt, AttemptResult};
-use crate::messages::Scene;
-use crate::view::Viewport;
-use crate::viewport;
-use crate::web::dom;
-use crate::web::history::Gesture;
-use crate::web::page::App;
-use crate::web::seek;
+use crate::dom;
+use crate::history::Gesture;
+use crate::page::App;
+use crate::seek;
+use herdscope::format;
+use herdscope::herds::{Attempt, AttemptResult};
+use herdscope::messages::Scene;
+use herdscope::view::Viewport;
+use herdscope::viewport;
 
 /// Shown before the first probe, nanoseconds.
 const BEFORE: i64 = 1_500_000_000;

@@ -5,10 +5,10 @@
 
 use std::cell::Cell;
 
-use crate::messages::Request;
-use crate::viewport;
-use crate::web::history::Gesture;
-use crate::web::page::App;
+use crate::history::Gesture;
+use crate::page::App;
+use herdscope::messages::Request;
+use herdscope::viewport;
 
 /// The question under way and the one that waits.
 #[derive(Default)]

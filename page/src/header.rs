@@ -5,14 +5,14 @@ use std::rc::Rc;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{Event, HtmlDialogElement};
 
-use crate::format;
-use crate::messages::{Scene, Summary, Swatch};
-use crate::view::Source;
-use crate::web::dom;
-use crate::web::notices;
-use crate::web::open;
-use crate::web::page::{App, State};
-use crate::web::{assume, trace};
+use crate::dom;
+use crate::notices;
+use crate::open;
+use crate::page::{App, State};
+use crate::{assume, trace};
+use herdscope::format;
+use herdscope::messages::{Scene, Summary, Swatch};
+use herdscope::view::Source;
 
 /// The issues that make a replayed breaker do what the real one did not.
 const MISLEADING: [&str; 3] = ["all_failed", "sampled", "capped"];

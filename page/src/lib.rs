@@ -2,9 +2,11 @@
 //!
 //! On the page's thread [`start`] builds the [`page::App`], which owns the document. In the worker
 //! `www/worker.js` calls [`start_engine`], which owns the data. Between them go the messages of
-//! [`crate::messages`], packed by [`wire`]. Invariant: nothing here computes what could be computed,
-//! and tested, without a browser; that is in [`crate::engine`], [`crate::viewport`] and
-//! [`crate::format`]. Pinned by the browser tests.
+//! [`herdscope::messages`], packed by [`wire`]. Invariant: nothing here computes what could be computed,
+//! and tested, without a browser; that is in [`herdscope::engine`], [`herdscope::viewport`] and
+//! [`herdscope::format`]. Pinned by the browser tests.
+
+#![cfg(target_arch = "wasm32")]
 
 mod ask;
 mod assume;

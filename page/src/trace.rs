@@ -8,14 +8,14 @@ use std::rc::Rc;
 
 use web_sys::{Event, HtmlElement};
 
-use crate::format;
-use crate::messages::{Request, SpanLabel, Swatch, TraceDetail};
-use crate::view::{MILLI, Pane, Viewport};
-use crate::viewport;
-use crate::web::dom;
-use crate::web::history::Gesture;
-use crate::web::page::App;
-use crate::web::{header, notices};
+use crate::dom;
+use crate::history::Gesture;
+use crate::page::App;
+use crate::{header, notices};
+use herdscope::format;
+use herdscope::messages::{Request, SpanLabel, Swatch, TraceDetail};
+use herdscope::view::{MILLI, Pane, Viewport};
+use herdscope::viewport;
 
 /// The question for a trace that is under way, and whether a click asked it.
 #[derive(Default)]

@@ -12,13 +12,13 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{AbortController, DedicatedWorkerGlobalScope, File, MessageChannel, MessageEvent};
 
-use crate::clickhouse::Query;
-use crate::engine::Engine;
-use crate::ingest::Told;
-use crate::messages::{FrameRequest, Input, Opening, Progress, Reply, Request};
-use crate::view::Source;
-use crate::web::stream::{self, Bytes};
-use crate::web::{dom, wire};
+use crate::stream::{self, Bytes};
+use crate::{dom, wire};
+use herdscope::clickhouse::Query;
+use herdscope::engine::Engine;
+use herdscope::ingest::Told;
+use herdscope::messages::{FrameRequest, Input, Opening, Progress, Reply, Request};
+use herdscope::view::Source;
 
 /// How long the engine reads before it lets messages in, in milliseconds.
 const TURN_MS: f64 = 8.0;

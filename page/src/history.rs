@@ -9,8 +9,8 @@ use std::rc::Rc;
 
 use wasm_bindgen::prelude::*;
 
-use crate::view::View;
-use crate::web::dom::Dom;
+use crate::dom::Dom;
+use herdscope::view::View;
 
 /// What a change of the view belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,13 +7,13 @@ use std::rc::Rc;
 
 use web_sys::{Event, HtmlDialogElement};
 
-use crate::files::{Said, choices, needs_reading, said, without};
-use crate::ingest::{Told, ToldError};
-use crate::messages::Summary;
-use crate::view::View;
-use crate::web::page::App;
-use crate::web::reading::{self, Plan, told_of};
-use crate::web::{columns, dom};
+use crate::page::App;
+use crate::reading::{self, Plan, told_of};
+use crate::{columns, dom};
+use herdscope::files::{Said, choices, needs_reading, said, without};
+use herdscope::ingest::{Told, ToldError};
+use herdscope::messages::Summary;
+use herdscope::view::View;
 
 /// What stands in the line.
 #[derive(Default)]

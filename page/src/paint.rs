@@ -15,10 +15,10 @@ use web_sys::{
     ResizeObserver, ResizeObserverBoxOptions, ResizeObserverEntry, ResizeObserverOptions,
 };
 
-use crate::messages::{Scene, Style};
-use crate::plot::charts;
-use crate::web::dom::{self, Dom};
-use crate::web::page::App;
+use crate::dom::{self, Dom};
+use crate::page::App;
+use herdscope::messages::{Scene, Style};
+use herdscope::plot::charts;
 
 /// Pixels of the pictures that the engine draws.
 #[derive(Clone, Copy, Debug, PartialEq)]

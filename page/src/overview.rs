@@ -8,14 +8,14 @@ use std::rc::Rc;
 
 use web_sys::{Element, Event, KeyboardEvent, PointerEvent};
 
-use crate::format;
-use crate::messages::Scene;
-use crate::view::Viewport;
-use crate::viewport;
-use crate::web::dom;
-use crate::web::history::Gesture;
-use crate::web::page::App;
-use crate::web::seek;
+use crate::dom;
+use crate::history::Gesture;
+use crate::page::App;
+use crate::seek;
+use herdscope::format;
+use herdscope::messages::Scene;
+use herdscope::view::Viewport;
+use herdscope::viewport;
 
 /// The part of the window that is moved.
 #[derive(Clone, Copy, PartialEq)]

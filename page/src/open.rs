@@ -8,14 +8,14 @@ use std::rc::Rc;
 use js_sys::{Array, Reflect};
 use web_sys::{ClipboardEvent, DataTransfer, DragEvent, Event, File, HtmlInputElement, Url};
 
-use crate::clickhouse::Asked;
-use crate::files::{self, needs_reading};
-use crate::format;
-use crate::messages::Input;
-use crate::view::{FileMark, FileRef, Pane, Source, View};
-use crate::web::page::App;
-use crate::web::reading::{self, Given, Plan, told_of};
-use crate::web::{clickhouse, dom, header, notices, plot};
+use crate::page::App;
+use crate::reading::{self, Given, Plan, told_of};
+use crate::{clickhouse, dom, header, notices, plot};
+use herdscope::clickhouse::Asked;
+use herdscope::files::{self, needs_reading};
+use herdscope::format;
+use herdscope::messages::Input;
+use herdscope::view::{FileMark, FileRef, Pane, Source, View};
 
 /// What a link asks for and the page cannot fetch by itself.
 pub struct Wanted {

@@ -11,12 +11,12 @@ use web_sys::{
     Element, Event, HtmlElement, HtmlInputElement, HtmlSelectElement, HtmlTextAreaElement,
 };
 
-use crate::format;
-use crate::messages::{BandState, ReplayScene, Scene};
-use crate::web::dom;
-use crate::web::history::Gesture;
-use crate::web::page::App;
-use crate::web::settings::{self, Control, FIELDS, Field};
+use crate::dom;
+use crate::history::Gesture;
+use crate::page::App;
+use crate::settings::{self, Control, FIELDS, Field};
+use herdscope::format;
+use herdscope::messages::{BandState, ReplayScene, Scene};
 
 pub fn install(app: &Rc<App>) {
     let form = app.dom.html("breaker-form");

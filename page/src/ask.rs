@@ -9,7 +9,7 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{AbortSignal, Response};
 
-use crate::clickhouse::{Asked, PARAMETERS, PARAMETERS_OF_PAGES, Unanswered, refused};
+use herdscope::clickhouse::{Asked, PARAMETERS, PARAMETERS_OF_PAGES, Unanswered, refused};
 
 /// Why there is no answer.
 pub struct Refusal {

@@ -5,21 +5,21 @@
 //! together with the data it is about. The files that are open are [`State::inputs`]: a list that can
 //! be read again with one more, one less, or something else said about one.
 //!
-//! [`State::inputs`]: crate::web::page::State
+//! [`State::inputs`]: crate::page::State
 
 use std::rc::Rc;
 
 use web_sys::File;
 
-use crate::ingest::{Told, Unmapped};
-use crate::messages::{Input, Opening, Progress, Refused, Request, Summary};
-use crate::view::{FileMark, Source, View, Viewport};
-use crate::viewport;
-use crate::web::history::Gesture;
-use crate::web::open::{self, render_empty};
-use crate::web::page::App;
-use crate::web::{columns, dom, notices, seek, tools};
-use crate::{files, format};
+use crate::history::Gesture;
+use crate::open::{self, render_empty};
+use crate::page::App;
+use crate::{columns, dom, notices, seek, tools};
+use herdscope::ingest::{Told, Unmapped};
+use herdscope::messages::{Input, Opening, Progress, Refused, Request, Summary};
+use herdscope::view::{FileMark, Source, View, Viewport};
+use herdscope::viewport;
+use herdscope::{files, format};
 
 /// One of the files, as it can be read again.
 #[derive(Clone)]
@@ -223,7 +223,7 @@ pub fn opened(app: &App, id: u32, summary: Summary) {
     };
     let mut plan = reading.plan;
     say_differing(app, &plan, &summary);
-    let read = |line: &crate::messages::FileLine| {
+    let read = |line: &herdscope::messages::FileLine| {
         let given = plan.inputs.get(line.input as usize)?;
         Some(Given {
             told: line.told.clone(),
@@ -433,7 +433,8 @@ fn resume(app: &App, given: bool, mut next: Option<Box<Reading>>) {
         return;
     }
     let (named, _) = View::parse(&app.history.hash());
-    let is_sample = |it: &crate::view::FileRef| matches!(it.source, None | Some(Source::Sample(_)));
+    let is_sample =
+        |it: &herdscope::view::FileRef| matches!(it.source, None | Some(Source::Sample(_)));
     if given && !named.files.iter().all(is_sample) {
         open::again(app);
     }

@@ -7,13 +7,13 @@ use std::rc::Rc;
 use wasm_bindgen::JsCast;
 use web_sys::{Event, HtmlElement, HtmlOptionElement, KeyboardEvent};
 
-use crate::format;
-use crate::messages::{EdgeLine, LegendEntry, Swatch};
-use crate::view::{ColorBy, Pane, View};
-use crate::web::dom;
-use crate::web::history::Gesture;
-use crate::web::page::App;
-use crate::web::trace;
+use crate::dom;
+use crate::history::Gesture;
+use crate::page::App;
+use crate::trace;
+use herdscope::format;
+use herdscope::messages::{EdgeLine, LegendEntry, Swatch};
+use herdscope::view::{ColorBy, Pane, View};
 
 const PANES: [(Pane, &str); 3] = [
     (Pane::Herds, "herds"),

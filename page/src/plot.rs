@@ -1,6 +1,6 @@
 //! Mouse and keys on the span plot, and what lies over it: selection, hovered span, picked trace.
 //!
-//! Invariant: gestures turn into viewports in [`crate::viewport`]; here are only the places where they
+//! Invariant: gestures turn into viewports in [`herdscope::viewport`]; here are only the places where they
 //! happen. One question about the pointer's place is under way at a time.
 
 use std::cell::{Cell, RefCell};
@@ -9,14 +9,14 @@ use std::rc::Rc;
 use wasm_bindgen::JsCast;
 use web_sys::{HtmlElement, KeyboardEvent, MouseEvent, PointerEvent, WheelEvent};
 
-use crate::format;
-use crate::messages::{PointRequest, Request, Scene, SpanLabel};
-use crate::view::{MILLI, Pane, Viewport};
-use crate::viewport::{self, Axes, CLICK_PX};
-use crate::web::dom;
-use crate::web::history::Gesture;
-use crate::web::page::App;
-use crate::web::{reading, trace};
+use crate::dom;
+use crate::history::Gesture;
+use crate::page::App;
+use crate::{reading, trace};
+use herdscope::format;
+use herdscope::messages::{PointRequest, Request, Scene, SpanLabel};
+use herdscope::view::{MILLI, Pane, Viewport};
+use herdscope::viewport::{self, Axes, CLICK_PX};
 
 /// What the pointer is doing.
 #[derive(Default)]

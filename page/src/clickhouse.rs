@@ -11,13 +11,13 @@ use js_sys::Date;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::{AbortController, Event, HtmlDialogElement, HtmlTextAreaElement, KeyboardEvent, Url};
 
-use crate::clickhouse::{Asked, Counts, Query, refused};
-use crate::format;
-use crate::ingest::time::{parse_time, print_time};
-use crate::messages::{Input, Password};
-use crate::web::ask::{self, Refusal};
-use crate::web::page::App;
-use crate::web::{dom, header, open, theme};
+use crate::ask::{self, Refusal};
+use crate::page::App;
+use crate::{dom, header, open, theme};
+use herdscope::clickhouse::{Asked, Counts, Query, refused};
+use herdscope::format;
+use herdscope::ingest::time::{parse_time, print_time};
+use herdscope::messages::{Input, Password};
 
 /// What the dialog knows besides its fields.
 #[derive(Default)]

@@ -6,7 +6,7 @@
 use wasm_bindgen::prelude::*;
 use web_sys::{Element, HtmlElement, HtmlInputElement};
 
-use crate::web::dom::{self, Dom};
+use crate::dom::{self, Dom};
 
 /// What a button of a message does; the message is gone afterwards.
 pub type Action = (&'static str, Box<dyn FnOnce()>);

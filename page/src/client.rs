@@ -11,10 +11,10 @@ use js_sys::{Array, ArrayBuffer, Object, Reflect};
 use wasm_bindgen::prelude::*;
 use web_sys::{ErrorEvent, File, HtmlLinkElement, MessageEvent, Worker, WorkerOptions, WorkerType};
 
-use crate::messages::{FrameRequest, PointRequest, Request};
-use crate::web::dom::Dom;
-use crate::web::page::App;
-use crate::web::wire;
+use crate::dom::Dom;
+use crate::page::App;
+use crate::wire;
+use herdscope::messages::{FrameRequest, PointRequest, Request};
 
 /// The engine as the page sees it.
 #[derive(Default)]

@@ -7,9 +7,9 @@ use std::rc::Rc;
 use wasm_bindgen::prelude::*;
 use web_sys::Event;
 
-use crate::messages::{Rgb, Style};
-use crate::web::dom::{self, Dom};
-use crate::web::page::App;
+use crate::dom::{self, Dom};
+use crate::page::App;
+use herdscope::messages::{Rgb, Style};
 
 const KEY: &str = "herdscope-theme";
 

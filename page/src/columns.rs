@@ -9,13 +9,13 @@ use std::rc::Rc;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, Event, HtmlDialogElement, HtmlSelectElement};
 
-use crate::ingest::exporters::Field;
-use crate::ingest::{Told, Unmapped};
-use crate::messages::Refused;
-use crate::order;
-use crate::web::page::App;
-use crate::web::reading::{self, Given, Plan, told_of};
-use crate::web::{dom, notices, theme};
+use crate::page::App;
+use crate::reading::{self, Given, Plan, told_of};
+use crate::{dom, notices, theme};
+use herdscope::ingest::exporters::Field;
+use herdscope::ingest::{Told, Unmapped};
+use herdscope::messages::Refused;
+use herdscope::order;
 
 /// What the dialog asks about.
 #[derive(Default)]

@@ -12,19 +12,19 @@ use js_sys::ArrayBuffer;
 use wasm_bindgen::prelude::*;
 use web_sys::{File, Window};
 
-use crate::messages::{FrameRequest, Reply, Scene, Style, Summary, TraceDetail};
-use crate::view::{FileMark, View, Viewport};
-use crate::viewport;
-use crate::web::client::Client;
-use crate::web::dom::{self, Dom};
-use crate::web::history::{Gesture, History};
-use crate::web::open::Wanted;
-use crate::web::paint::Painter;
-use crate::web::reading::{Given, Reading};
-use crate::web::{
+use crate::client::Client;
+use crate::dom::{self, Dom};
+use crate::history::{Gesture, History};
+use crate::open::Wanted;
+use crate::paint::Painter;
+use crate::reading::{Given, Reading};
+use crate::{
     assume, breaker, clickhouse, columns, header, herds, notices, open, overview, plot, reading,
     seek, theme, tools, trace, wire,
 };
+use herdscope::messages::{FrameRequest, Reply, Scene, Style, Summary, TraceDetail};
+use herdscope::view::{FileMark, View, Viewport};
+use herdscope::viewport;
 
 /// What the page knows.
 pub struct State {

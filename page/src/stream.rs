@@ -10,10 +10,10 @@ use web_sys::{
     ReadableStreamDefaultReader, ReferrerPolicy, RequestCredentials, RequestInit, Response,
 };
 
-use crate::clickhouse::{Asked, Ending, Query};
-use crate::view::{FileMark, MARK_BYTES, fingerprint};
-use crate::web::ask;
-use crate::web::dom::reason;
+use crate::ask;
+use crate::dom::reason;
+use herdscope::clickhouse::{Asked, Ending, Query};
+use herdscope::view::{FileMark, MARK_BYTES, fingerprint};
 
 /// Where bytes come from.
 pub enum Bytes {
