@@ -1,9 +1,9 @@
 //! What the breakers evidently did, told from the calls alone, without any settings.
 //!
 //! A breaker that opens leaves a silence where calls used to be, or refusals if they were recorded
-//! ([`silence`]). After it a few probes pass, nothing more until their results are in, then everything
-//! or the next silence ([`probes`]). A share that grows instead of everything at once is a ramp
-//! ([`ramp`]). Owns the states and how sure they are. Invariant: the stretches of a breaker follow
+//! (`silence`). After it a few probes pass, nothing more until their results are in, then everything
+//! or the next silence (`probes`). A share that grows instead of everything at once is a ramp
+//! (`ramp`). Owns the states and how sure they are. Invariant: the stretches of a breaker follow
 //! each other without gaps from the first call of the edge to its last end; what the calls cannot tell
 //! is [`Seen::Unknown`], never a guess. Cost: O(calls log calls + calls x phases). Pinned by
 //! `tests/it/observed.rs` against breakers whose transitions are known to the nanosecond.
