@@ -17,7 +17,7 @@ mod withheld;
 use halfopen::State;
 use serde::{Deserialize, Serialize};
 
-pub use self::fit::{Fit, Range, agreement, fit};
+pub use self::fit::{Fit, Fitting, Range, agreement, fit};
 use self::probes::Probes;
 use self::silence::Silence;
 pub use self::withheld::{Withheld, withheld};
