@@ -79,6 +79,8 @@ pub struct Abandoned {
     pub total_ns: u64,
     /// The longest, nanoseconds.
     pub longest_ns: u64,
+    /// The span that went on the longest.
+    pub longest: SpanIdx,
 }
 
 /// The percentiles that are told, in thousandths.
@@ -203,6 +205,7 @@ pub fn abandoned(table: &SpanTable) -> Vec<Abandoned> {
         calls: 0,
         total_ns: 0,
         longest_ns: 0,
+        longest: SpanIdx(0),
     };
     let mut found: Vec<Abandoned> = table.services().map(nothing).collect();
     for at in (0..table.len() as u32).map(SpanIdx) {
@@ -210,7 +213,9 @@ pub fn abandoned(table: &SpanTable) -> Vec<Abandoned> {
             let it = &mut found[table.service[at.0 as usize].0 as usize];
             it.calls += 1;
             it.total_ns = it.total_ns.saturating_add(late);
-            it.longest_ns = it.longest_ns.max(late);
+            if late > it.longest_ns {
+                (it.longest_ns, it.longest) = (late, at);
+            }
         }
     }
     found.retain(|it| it.calls > 0);

@@ -444,7 +444,7 @@ mod tests {
 
     #[test]
     fn every_attribute_that_is_read_is_asked_for() {
-        let source = include_str!("ingest/intake.rs");
+        let source = include_str!("../reader/src/ingest/intake.rs");
         let arms = source
             .split_once("\"k8s.pod.name\"")
             .expect("the first arm")

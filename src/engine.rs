@@ -5,6 +5,8 @@
 //! end. A frame costs what its picture costs; a replay is done again only when edge or settings
 //! change. Pinned by `tests/it/engine.rs`.
 
+mod tasks;
+
 use std::ops::Range;
 
 use halfopen::Config;
@@ -15,9 +17,10 @@ use crate::files::Files;
 use crate::herds::{self, Attempt, late_ns};
 use crate::ingest::{Limits, Reader, Told, Unmapped, Unreadable, UnreadableKind};
 use crate::messages::{
-    FrameRequest, PointRequest, Progress, Refused, ReplayScene, Scene, SpanLabel, Style, Summary,
-    Swatch, TraceDetail,
+    FrameRequest, Lane, PointRequest, Progress, Refused, ReplayScene, Scene, SpanLabel, Style,
+    Summary, Swatch, TraceDetail,
 };
+use crate::order;
 use crate::plot::look::Look;
 use crate::plot::pixels::Pixels;
 use crate::plot::{hit, overview, raster};
@@ -27,10 +30,15 @@ use crate::scene;
 use crate::spans::{Parent, Rank, SpanIdx};
 use crate::view::{ColorBy, Source, Viewport};
 
+pub use self::tasks::{Step, Task};
+
 /// See the module.
 #[derive(Default)]
 pub struct Engine {
     loaded: Dataset,
+    /// Counts what was loaded, and what was said about it.
+    epoch: u32,
+    happened: Option<Happened>,
     reading: Option<Underway>,
     replayed: Option<Replayed>,
     strip: Option<Strip>,
@@ -85,7 +93,15 @@ struct StripKey {
 struct Replayed {
     of: ReplayKey,
     replay: Replay,
+    lanes: Vec<Lane>,
     attempts: Vec<Attempt>,
+}
+
+/// What was observed of what is loaded.
+struct Happened {
+    edge: (String, String),
+    shared: bool,
+    lanes: Vec<Lane>,
 }
 
 #[derive(PartialEq)]
@@ -229,6 +245,7 @@ impl Engine {
             return Err(reading.refused);
         }
         self.loaded = reading.read.build();
+        self.renew();
         Ok(Summary {
             refused: reading.refused,
             ..self.loaded.summary()
@@ -239,6 +256,7 @@ impl Engine {
     pub fn judge(&mut self, failed_over: Option<u64>, logical: Option<bool>) -> Summary {
         self.loaded.judge(failed_over, logical);
         self.forget();
+        self.renew();
         self.loaded.summary()
     }
 
@@ -267,7 +285,7 @@ impl Engine {
             .collect();
         let mut percentile = |per_mille: usize| {
             let at = durations.len().checked_sub(1)? * per_mille / 1000;
-            Some(*durations.select_nth_unstable(at).1)
+            order::nth(&mut durations, at)
         };
         let marked = request
             .trace
@@ -346,6 +364,7 @@ impl Engine {
         let attempts = herds::attempts(&dataset.table, calls, &(&replay).into());
         self.replayed = Some(Replayed {
             of,
+            lanes: scene::lanes(&replay),
             replay,
             attempts,
         });
@@ -375,7 +394,13 @@ impl Engine {
         rgba
     }
 
-    /// Other data: what was worked out of the old is void.
+    /// Other data is loaded: what was worked out of the old is void, and so is what goes on.
+    fn renew(&mut self) {
+        self.epoch = self.epoch.wrapping_add(1);
+        self.happened = None;
+    }
+
+    /// Other data is drawn: what was worked out for it is void.
     fn forget(&mut self) {
         self.replayed = None;
         self.strip = None;
@@ -385,6 +410,7 @@ impl Engine {
         let Some(Replayed {
             of,
             replay,
+            lanes,
             attempts,
         }) = &self.replayed
         else {
@@ -404,12 +430,22 @@ impl Engine {
             let instead = of.edge.as_ref().map_or("", |(_, to)| to);
             format!("This file has no calls from {from} to {to}; the edge to {instead} is shown.")
         };
+        let happened = self.happened.as_ref().filter(|it| {
+            let previewing = self
+                .reading
+                .as_ref()
+                .is_some_and(|it| !it.preview.table.is_empty());
+            !previewing && Some(&it.edge) == of.edge.as_ref() && it.shared == of.options.shared
+        });
+        let observed = happened.map_or(&[][..], |it| &it.lanes);
         ReplayScene {
             edge: of.edge.clone(),
             breaker: of.options.config.to_string(),
             problem: problem.or_else(|| (!found).then(no_edge)),
             shared: !replay.per_instance,
-            lanes: scene::lanes(replay, viewport),
+            lanes: scene::cut(lanes, viewport),
+            observed: scene::cut(observed, viewport),
+            agree: scene::agree(observed, lanes),
             calls: replay.rejected.len() as u64,
             withheld: replay.withheld,
             transitions,

@@ -6,6 +6,8 @@
 //! came to a verdict is in exactly one attempt. Cost: O(transitions · log + calls of the attempts).
 //! Pinned by `tests/it/replay.rs`, against figures that another model wrote down.
 
+mod detail;
+
 use halfopen::State;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +16,8 @@ use crate::order::sorted;
 use crate::rows::Kind;
 use crate::spans::{Parent, SpanIdx, SpanTable};
 use crate::timeline::{Change, Timelines};
+
+pub use self::detail::{Burst, Detail, TierLatency, averages};
 
 /// Closings closer together than this belong to one attempt.
 pub const TOGETHER_NS: i64 = 5_000_000_000;
@@ -60,6 +64,8 @@ pub struct Attempt {
     pub first_timeout_ns: Option<i64>,
     /// What came of it.
     pub result: AttemptResult,
+    /// What else is known of it.
+    pub detail: Detail,
 }
 
 /// What came of an attempt.
@@ -82,9 +88,11 @@ pub fn attempts(table: &SpanTable, calls: &Calls, timelines: &Timelines<'_>) -> 
     }
     let key = |phase: &Phase| (phase.verdict, phase.breaker);
     let phases = sorted(phases, &mut |a, b| key(a).cmp(&key(b)));
+    let sent = (0..calls.len()).filter(|&at| !timelines.rejected[at]);
+    let sent: Vec<i64> = sent.map(|at| calls.start[at]).collect();
     let attempts = chains(phases)
         .into_iter()
-        .map(|chain| attempt(table, calls, timelines, &chain));
+        .map(|chain| attempt(table, calls, timelines, &sent, &chain));
     sorted(attempts.collect(), &mut |a, b| {
         a.half_open_ns.cmp(&b.half_open_ns)
     })
@@ -167,6 +175,7 @@ fn attempt(
     table: &SpanTable,
     calls: &Calls,
     timelines: &Timelines<'_>,
+    sent: &[i64],
     chain: &[Phase],
 ) -> Attempt {
     let first = |time: fn(&Phase) -> Option<i64>| chain.iter().filter_map(time).min();
@@ -198,43 +207,54 @@ fn attempt(
         timed_out: 0,
         wasted: 0,
         wasted_ns: 0,
-        rate_before: rate(calls, timelines, half_open_ns, verdict),
-        rate_after: close_ns.and_then(|it| rate(calls, timelines, it, it.saturating_add(SECOND))),
+        rate_before: rate(sent, half_open_ns, verdict),
+        rate_after: close_ns.and_then(|it| rate(sent, it, it.saturating_add(SECOND))),
         first_timeout_ns: None,
         result: match close_ns {
             None => AttemptResult::Refused,
             Some(_) if chain.iter().any(|it| it.reopened.is_some()) => AttemptResult::Trampled,
             Some(_) => AttemptResult::Held,
         },
+        detail: Detail::default(),
     };
-    for phase in chain {
-        count_calls(&mut attempt, table, calls, timelines, phase);
-    }
+    let members = members(calls, timelines, chain);
+    count_calls(&mut attempt, table, calls, &members);
+    attempt.detail = detail::detail(&attempt, table, calls, sent, &members);
     attempt
+}
+
+/// A call of an attempt: its place among the calls of the edge.
+struct Member {
+    at: usize,
+    /// Its breaker was half-open.
+    probe: bool,
+}
+
+/// The calls of an attempt, from half-open to re-opening.
+fn members(calls: &Calls, timelines: &Timelines<'_>, chain: &[Phase]) -> Vec<Member> {
+    let mut members = Vec::new();
+    for phase in chain {
+        let before = |time: i64| calls.start.partition_point(|&start| start < time);
+        let own = |&at: &usize| {
+            (!timelines.per_instance || calls.instance[at] as usize == phase.breaker)
+                && !timelines.rejected[at]
+        };
+        let these = before(phase.half_open)..before(phase.until().saturating_add(1));
+        members.extend(these.filter(own).map(|at| Member {
+            at,
+            probe: calls.start[at] < phase.verdict,
+        }));
+    }
+    members
 }
 
 const SECOND: i64 = 1_000_000_000;
 
-/// Adds the calls of one phase, from half-open to re-opening.
-fn count_calls(
-    attempt: &mut Attempt,
-    table: &SpanTable,
-    calls: &Calls,
-    timelines: &Timelines<'_>,
-    phase: &Phase,
-) {
-    let from = calls
-        .start
-        .partition_point(|&start| start < phase.half_open);
-    let to = calls.start.partition_point(|&start| start <= phase.until());
-    for at in from..to {
-        let own = !timelines.per_instance || calls.instance[at] as usize == phase.breaker;
-        if !own || timelines.rejected[at] {
-            continue;
-        }
+fn count_calls(attempt: &mut Attempt, table: &SpanTable, calls: &Calls, members: &[Member]) {
+    for &Member { at, probe } in members {
         let outcome = calls.outcome[at];
         attempt.calls += 1;
-        if calls.start[at] < phase.verdict {
+        if probe {
             attempt.probes += 1;
             attempt.probes_ok += u64::from(outcome == CallOutcome::Success);
         }
@@ -250,8 +270,15 @@ fn count_calls(
 }
 
 /// How long the deepest server span under a client span went on after it, nanoseconds. O(spans of
-/// the trace · depth).
+/// the trace x depth).
 pub fn late_ns(table: &SpanTable, client: SpanIdx) -> u64 {
+    let deepest = deepest_server(table, client);
+    let late = deepest.map_or(0, |it| table.end(it).saturating_sub(table.end(client)));
+    late.max(0) as u64
+}
+
+/// The server span most levels under a client span; of several the one that ended last.
+fn deepest_server(table: &SpanTable, client: SpanIdx) -> Option<SpanIdx> {
     let levels_below = |span: SpanIdx| {
         let (mut at, mut levels) = (span, 0u32);
         while at != client {
@@ -265,22 +292,17 @@ pub fn late_ns(table: &SpanTable, client: SpanIdx) -> u64 {
     };
     let spans = table.trace(table.rank[client.0 as usize]);
     let servers = spans.filter(|&at| table.kind[at] != Kind::Client);
-    let deepest = servers
+    servers
         .map(|at| SpanIdx(at as u32))
-        .filter_map(|span| Some((levels_below(span)?, table.end(span))))
-        .filter(|&(levels, _)| levels > 0)
-        .max();
-    let late = deepest.map_or(0, |(_, end)| end.saturating_sub(table.end(client)));
-    late.max(0) as u64
+        .filter_map(|span| Some((levels_below(span)?, table.end(span), span)))
+        .filter(|&(levels, _, _)| levels > 0)
+        .max()
+        .map(|(_, _, span)| span)
 }
 
 /// Requests per second that were let through from `from` to `to`, exclusive.
-fn rate(calls: &Calls, timelines: &Timelines<'_>, from: i64, to: i64) -> Option<f64> {
-    if from >= to {
-        return None;
-    }
-    let first = calls.start.partition_point(|&start| start < from);
-    let last = calls.start.partition_point(|&start| start < to);
-    let sent = (first..last).filter(|&at| !timelines.rejected[at]).count();
-    Some(sent as f64 / ((to - from) as f64 / SECOND as f64))
+fn rate(sent: &[i64], from: i64, to: i64) -> Option<f64> {
+    let before = |time: i64| sent.partition_point(|&start| start < time);
+    let seconds = to.saturating_sub(from) as f64 / SECOND as f64;
+    (from < to).then(|| (before(to) - before(from)) as f64 / seconds)
 }

@@ -10,6 +10,7 @@ use crate::clickhouse::Asked;
 use crate::herds::Attempt;
 use crate::ingest::Unmapped;
 use crate::issues::Issues;
+use crate::panes::Block;
 use crate::view::{ColorBy, Source, View, Viewport};
 
 /// From the page to the engine.
@@ -39,6 +40,60 @@ pub enum Request {
     Trace(String),
     /// Which traces began from the one time to the other, exclusive? Answered by [`Reply::Ranks`].
     Ranks([i64; 2]),
+    /// Work this out. Answered by [`Reply::Working`] now and then, and by [`Reply::Answer`] unless a newer
+    /// question on the same topic, or other data, comes before.
+    Ask(Box<Question>),
+}
+
+/// What a pane wants to know, of what is loaded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    /// What about.
+    pub topic: Topic,
+    /// Of which edge; the one with the most calls by default.
+    pub edge: Option<(String, String)>,
+    /// One breaker for all instances.
+    pub shared: bool,
+    /// The breaker's settings; the default's by default.
+    pub breaker: Option<String>,
+    /// Threads in the caller's pool, as the person says.
+    pub pool: Option<u32>,
+    /// The part of the plot that is meant.
+    pub viewport: Option<Viewport>,
+}
+
+impl Question {
+    /// What a view asks about.
+    pub fn of(view: &View, topic: Topic) -> Question {
+        Question {
+            topic,
+            edge: view.edge.clone(),
+            shared: view.shared,
+            breaker: view.breaker.clone(),
+            pool: view.pool,
+            viewport: view.viewport,
+        }
+    }
+}
+
+/// What is worked out for the panes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Topic {
+    /// The observed states, their attempts and the settings that explain them.
+    Happened,
+    /// Timeouts, calls in flight and pools of all edges.
+    Timeouts,
+}
+
+/// What was worked out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// What about.
+    pub topic: Topic,
+    /// Of [`Topic::Happened`].
+    pub attempts: Vec<Attempt>,
+    /// What the pane says.
+    pub blocks: Vec<Block>,
 }
 
 /// One of the files that make a dataset.
@@ -113,6 +168,10 @@ pub enum Reply {
     Trace(Option<Box<TraceDetail>>),
     /// The rank of the first of the traces, and the one after the last.
     Ranks([u32; 2]),
+    /// How far the work on a question is: steps done, and steps in all.
+    Working(Topic, [u32; 2]),
+    /// What was worked out.
+    Answer(Box<Answer>),
 }
 
 /// How far a reading is.
@@ -369,6 +428,11 @@ pub struct ReplayScene {
     pub shared: bool,
     /// One an instance.
     pub lanes: Vec<Lane>,
+    /// What was observed, one an instance; none while it is not worked out.
+    pub observed: Vec<Lane>,
+    /// The share of the time, where the observed state is known, in which the replayed one is the same, in
+    /// millionths; `None` where nothing was observed.
+    pub agree: Option<u32>,
     /// Calls on the edge, in the whole file.
     pub calls: u64,
     /// Calls that the replayed breakers reject, in the whole file.
@@ -415,7 +479,7 @@ pub struct Band {
     pub state: BandState,
 }
 
-/// The states that a replay goes through.
+/// The states that a replay goes through, or that were observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(
     missing_docs,
@@ -426,6 +490,8 @@ pub enum BandState {
     Open,
     HalfOpen,
     Ramping,
+    /// Of observed states: the calls do not tell.
+    Unknown,
 }
 
 /// Requests over time, in bins of one width.
@@ -445,6 +511,8 @@ pub struct RatesScene {
     pub withheld: Vec<u32>,
     /// What a dashboard shows: calls sent per second, averaged over the clock minute of the bin.
     pub minute_average: Vec<f32>,
+    /// What an autoscaler has read last: the average over the minute before its reading.
+    pub autoscaler: Vec<f32>,
 }
 
 /// A place on the plot.

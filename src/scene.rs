@@ -5,30 +5,87 @@
 //! than a pixel is still in the scene. Cost: O(calls + transitions). Pinned by `tests/it/engine.rs`.
 
 use crate::calls::{CallOutcome, Calls};
+use crate::herds;
 use crate::messages::{Band, BandState, Lane, NO_RATE, RateLine, RatesScene};
+use crate::observed::{Observed, ObservedBreaker, Seen, Stretch};
 use crate::plot::scale::Scale;
 use crate::replay::{RateSample, Replay, bands};
 use crate::spans::{SpanIdx, SpanTable};
 use crate::view::Viewport;
 
-/// The states of each breaker within the viewport.
-pub fn lanes(replay: &Replay, viewport: Viewport) -> Vec<Lane> {
-    let cut = |(from, to, state): (i64, i64, halfopen::State)| {
-        let (from, to) = (from.max(viewport.t0), to.min(viewport.t1));
-        (from <= to).then_some(Band {
-            from,
-            to,
-            state: band_state(state),
-        })
-    };
+/// The states of each replayed breaker, in order and without gaps.
+pub fn lanes(replay: &Replay) -> Vec<Lane> {
     let lane = |breaker: &crate::replay::Breaker| Lane {
         instance: breaker.instance.clone(),
         bands: bands(breaker, replay.from, replay.to)
             .into_iter()
-            .filter_map(cut)
+            .map(|(from, to, state)| Band {
+                from,
+                to,
+                state: band_state(state),
+            })
             .collect(),
     };
     replay.breakers.iter().map(lane).collect()
+}
+
+/// The observed states of each breaker, in order and without gaps.
+pub fn observed_lanes(observed: &Observed) -> Vec<Lane> {
+    let band = |it: &Stretch| Band {
+        from: it.from,
+        to: it.to,
+        state: match it.state {
+            Seen::Closed => BandState::Closed,
+            Seen::Open => BandState::Open,
+            Seen::HalfOpen => BandState::HalfOpen,
+            Seen::Ramping => BandState::Ramping,
+            Seen::Unknown => BandState::Unknown,
+        },
+    };
+    let lane = |breaker: &ObservedBreaker| Lane {
+        instance: breaker.instance.clone(),
+        bands: breaker.states.iter().map(band).collect(),
+    };
+    observed.breakers.iter().map(lane).collect()
+}
+
+/// The lanes within the viewport.
+pub fn cut(lanes: &[Lane], viewport: Viewport) -> Vec<Lane> {
+    let cut = |band: &Band| {
+        let (from, to) = (band.from.max(viewport.t0), band.to.min(viewport.t1));
+        (from <= to).then_some(Band { from, to, ..*band })
+    };
+    let lane = |lane: &Lane| Lane {
+        instance: lane.instance.clone(),
+        bands: lane.bands.iter().filter_map(cut).collect(),
+    };
+    lanes.iter().map(lane).collect()
+}
+
+/// The share of the time, where the observed state is known, in which the replayed one is the same, in
+/// millionths; `None` where none is known. O(bands).
+pub fn agree(observed: &[Lane], replayed: &[Lane]) -> Option<u32> {
+    let (mut same, mut known) = (0i64, 0i64);
+    for (seen, replayed) in observed.iter().zip(replayed) {
+        let mut after = replayed.bands.as_slice();
+        for band in seen
+            .bands
+            .iter()
+            .filter(|it| it.state != BandState::Unknown)
+        {
+            known = known.saturating_add(band.to.saturating_sub(band.from));
+            while after.first().is_some_and(|it| it.to <= band.from) {
+                after = &after[1..];
+            }
+            for it in after.iter().take_while(|it| it.from < band.to) {
+                if it.state == band.state {
+                    let both = it.to.min(band.to).saturating_sub(it.from.max(band.from));
+                    same = same.saturating_add(both.max(0));
+                }
+            }
+        }
+    }
+    (known > 0).then(|| (same as f64 / known as f64 * 1e6) as u32)
 }
 
 fn band_state(state: halfopen::State) -> BandState {
@@ -134,7 +191,8 @@ pub fn rates(calls: &Calls, replay: &Replay, viewport: Viewport, width: u32) -> 
         timed_out: vec![0; n],
         failed: vec![0; n],
         withheld: vec![0; n],
-        minute_average: Vec::new(),
+        minute_average: Vec::with_capacity(n),
+        autoscaler: Vec::with_capacity(n),
     };
     let bin = |at: i64| usize::try_from(at.saturating_sub(from).div_euclid(step)).ok();
     let count = |bins: &mut Vec<u32>, at: i64| {
@@ -158,40 +216,13 @@ pub fn rates(calls: &Calls, replay: &Replay, viewport: Viewport, width: u32) -> 
             _ => {}
         }
     }
-    scene.minute_average = minute_averages(calls, from, step, n);
+    for bin in 0..n as i64 {
+        let at = from.saturating_add(step.saturating_mul(bin));
+        let [minute, read] = herds::averages(&calls.start, at);
+        scene.minute_average.push(minute as f32);
+        scene.autoscaler.push(read as f32);
+    }
     scene
-}
-
-/// For each bin, the calls per second of the clock minute that it begins in, over the part of the
-/// minute that the file covers. Calls stand by start, so a minute is two look-ups.
-fn minute_averages(calls: &Calls, from: i64, step: i64, n: usize) -> Vec<f32> {
-    const SECOND: i64 = 1_000_000_000;
-    const MINUTE: i64 = 60 * SECOND;
-    let (first, last) = match (calls.start.first(), calls.start.last()) {
-        (Some(&first), Some(&last)) => (first, last),
-        _ => return vec![0.0; n],
-    };
-    let before = |time: i64| calls.start.partition_point(|&start| start < time);
-    let mut known = (i64::MIN, 0.0);
-    let average = |bin: usize| {
-        let minute = from
-            .saturating_add(step.saturating_mul(bin as i64))
-            .div_euclid(MINUTE);
-        if known.0 != minute {
-            let (began, ended) = (
-                minute.saturating_mul(MINUTE),
-                (minute + 1).saturating_mul(MINUTE),
-            );
-            let covered = ended.min(last).saturating_sub(began.max(first)).max(SECOND);
-            let calls = before(ended) - before(began);
-            known = (
-                minute,
-                (calls as f64 / (covered as f64 / SECOND as f64)) as f32,
-            );
-        }
-        known.1
-    };
-    (0..n).map(average).collect()
 }
 
 /// The shortest round step that is at least `nanos` long.

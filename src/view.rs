@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::clickhouse::{self, Asked};
+use crate::percent::{escape, unescape};
 
 /// The format of the links that this version writes.
 pub const VERSION: u32 = 1;
@@ -78,6 +79,8 @@ pub enum Pane {
     Herds,
     /// The breaker's settings.
     Breaker,
+    /// Timeouts and pools.
+    Timeouts,
     /// The picked trace.
     Trace,
 }
@@ -105,6 +108,8 @@ pub struct View {
     pub trace: Option<String>,
     /// `pane`
     pub pane: Pane,
+    /// `pool`, the number of threads in the caller's pool.
+    pub pool: Option<u32>,
 }
 
 impl View {
@@ -138,6 +143,7 @@ impl View {
                     Some(())
                 }
                 "pane" => read_pane(&value).map(|it| view.pane = it),
+                "pool" => read_pool(&value).map(|it| view.pool = Some(it)),
                 _ => Some(()),
             };
             if read.is_none() {
@@ -202,7 +208,11 @@ impl View {
         match self.pane {
             Pane::Herds => {}
             Pane::Breaker => add("pane", "breaker"),
+            Pane::Timeouts => add("pane", "timeouts"),
             Pane::Trace => add("pane", "trace"),
+        }
+        if let Some(pool) = self.pool {
+            add("pool", &pool.to_string());
         }
         pairs.join("&")
     }
@@ -276,7 +286,8 @@ fn expected(key: &str) -> &'static str {
         "edge" => "CALLER->CALLEE",
         "breaker" => "settings like window=100,min=20,fail=50%,open=60s,probes=10",
         "color" => "tier or service",
-        "pane" => "herds, breaker or trace",
+        "pane" => "herds, breaker, timeouts or trace",
+        "pool" => "a number of threads",
         _ => "1 or 0",
     }
 }
@@ -368,6 +379,10 @@ fn read_switch(value: &str) -> Option<bool> {
     }
 }
 
+fn read_pool(value: &str) -> Option<u32> {
+    value.parse().ok().filter(|&it| it > 0)
+}
+
 fn read_color(value: &str) -> Option<ColorBy> {
     match value {
         "tier" => Some(ColorBy::Tier),
@@ -380,55 +395,8 @@ fn read_pane(value: &str) -> Option<Pane> {
     match value {
         "herds" => Some(Pane::Herds),
         "breaker" => Some(Pane::Breaker),
+        "timeouts" => Some(Pane::Timeouts),
         "trace" => Some(Pane::Trace),
         _ => None,
     }
-}
-
-/// Percent-encodes what would end a parameter or not survive in an address; the rest stays readable.
-#[inline(never)]
-pub(crate) fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => escaped.push(byte.into()),
-            b'-' | b'.' | b'_' | b'~' | b':' | b'/' | b'@' | b',' | b'=' | b'>' | b'*' => {
-                escaped.push(byte.into());
-            }
-            _ => escape_byte(&mut escaped, byte),
-        }
-    }
-    escaped
-}
-
-/// Appends `%` and the two digits of a byte.
-pub(crate) fn escape_byte(to: &mut String, byte: u8) {
-    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    let digits = [byte >> 4, byte & 15].map(|it| char::from(DIGITS[usize::from(it)]));
-    to.push('%');
-    to.extend(digits);
-}
-
-/// Undoes [`escape`]; a `%` that is no escape stays, and bytes that are not UTF-8 are replaced.
-pub(crate) fn unescape(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
-        let escaped = (first == b'%').then(|| after.get(..2)).flatten();
-        let byte = escaped
-            .filter(|hex| hex.iter().all(u8::is_ascii_hexdigit))
-            .and_then(|hex| std::str::from_utf8(hex).ok())
-            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        match byte {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -17,6 +17,7 @@ use crate::page::App;
 use crate::settings::{self, Control, FIELDS, Field};
 use herdscope::format;
 use herdscope::messages::{BandState, ReplayScene, Scene};
+use herdscope::view::Pane;
 
 pub fn install(app: &Rc<App>) {
     let form = app.dom.html("breaker-form");
@@ -189,6 +190,16 @@ fn field_edited(app: &App, event: &Event) {
     }
 }
 
+/// Gives a key of the settings another value, and shows the settings.
+pub fn set(app: &App, key: &str, value: &str) {
+    if let Ok(settings) = settings::with(&text(app), key, value) {
+        app.change(Gesture::Step, |view| {
+            view.breaker = Some(settings);
+            view.pane = Pane::Breaker;
+        });
+    }
+}
+
 fn use_settings(app: &App, settings: String) {
     app.change(Gesture::Drag("breaker"), |view| {
         view.breaker = Some(settings)
@@ -295,6 +306,16 @@ pub fn render_figures(app: &App, scene: &Scene) {
             ),
         ],
     );
+    let agree = replay.agree.map_or_else(String::new, |it| {
+        let share = format::percent(it);
+        [
+            "The observed state is the same for ",
+            &share,
+            " of the time.",
+        ]
+        .concat()
+    });
+    app.dom.text("breaker-agree", &agree);
     let states = [
         (BandState::Open, "open"),
         (BandState::HalfOpen, "half-open"),

@@ -1,8 +1,9 @@
 //! The recovery attempts as cards; a press goes there.
 //!
-//! Invariant: a card shows figures of the last picture's replay, and is marked when the plot shows its
-//! time, however it came there.
+//! Those that were observed, or those of the last picture's replay. Invariant: a card is marked when the
+//! plot shows its time, however it came there.
 
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use web_sys::{Event, HtmlElement};
@@ -10,10 +11,10 @@ use web_sys::{Event, HtmlElement};
 use crate::dom;
 use crate::history::Gesture;
 use crate::page::App;
-use crate::seek;
+use crate::{panes, seek};
 use herdscope::format;
 use herdscope::herds::{Attempt, AttemptResult};
-use herdscope::messages::Scene;
+use herdscope::messages::{Scene, Topic};
 use herdscope::view::Viewport;
 use herdscope::viewport;
 
@@ -24,7 +25,22 @@ const AFTER: i64 = 2_500_000_000;
 /// How long an attempt that held is followed, nanoseconds.
 const HELD_FOR: i64 = 30_000_000_000;
 
+/// What the cards show.
+#[derive(Default)]
+pub struct Herds {
+    /// Attempts of the replay, or observed ones; `None` while the person has not chosen.
+    replayed: Cell<Option<bool>>,
+    shown: RefCell<Vec<Attempt>>,
+}
+
 pub fn install(app: &Rc<App>) {
+    let it = app.clone();
+    app.dom.on("herds-of", "click", move |event: Event| {
+        if let Some(of) = dom::pressed(&event, "data-of") {
+            it.herds.replayed.set(Some(of == "replayed"));
+            update(&it);
+        }
+    });
     let it = app.clone();
     app.dom.on("herds-list", "click", move |event: Event| {
         let card = dom::closest(&event, "[data-attempt]");
@@ -40,15 +56,37 @@ pub fn install(app: &Rc<App>) {
 
 /// Looks at an attempt.
 fn go_to(app: &App, at: usize) {
-    let attempt = app
-        .state
-        .borrow()
-        .scene
-        .as_ref()
-        .and_then(|it| it.replay.attempts.get(at).cloned());
+    let attempt = app.herds.shown.borrow().get(at).cloned();
     if let (Some(attempt), Some(limits)) = (attempt, app.limits()) {
         let there = shown_time(&attempt, limits);
         seek::seek(app, there.t0, there.t1, Gesture::Step);
+    }
+}
+
+/// Goes to the next attempt after the time in view, or to the one before.
+pub fn step(app: &App, forward: bool) {
+    let (Some(view), Some(limits)) = (app.viewport(), app.limits()) else {
+        return;
+    };
+    let middle = |it: Viewport| it.t0 / 2 + it.t1 / 2;
+    let now = middle(view);
+    let shown = app.herds.shown.borrow();
+    let mut places = shown.iter().map(|it| shown_time(it, limits));
+    let is_here = |it: Viewport| (it.t0, it.t1) == (view.t0, view.t1);
+    let at = match forward {
+        true => places.position(|it| middle(it) > now && !is_here(it)),
+        false => places.rposition(|it| middle(it) < now && !is_here(it)),
+    };
+    // Everything in view: the first, or the last.
+    let at = match view.t1 - view.t0 >= limits.t1 - limits.t0 {
+        true if forward => Some(0),
+        true => shown.len().checked_sub(1),
+        false => at,
+    };
+    drop(places);
+    drop(shown);
+    if let Some(at) = at {
+        go_to(app, at);
     }
 }
 
@@ -64,22 +102,55 @@ fn shown_time(attempt: &Attempt, limits: Viewport) -> Viewport {
 
 /// After a picture.
 pub fn render(app: &App, scene: &Scene, before: Option<&Scene>) {
-    let attempts = &scene.replay.attempts;
+    let same = before.is_some_and(|it| it.replay.attempts == scene.replay.attempts);
+    if !same || app.dom.html("herds-list").child_element_count() == 0 {
+        update(app);
+    }
+    mark(app, scene);
+}
+
+/// Shows the attempts, of the breakers that were observed or of the replayed one.
+pub fn update(app: &App) {
+    let scene = app.state.borrow().scene.clone();
+    let Some(scene) = scene else { return };
+    let happened = panes::answer(app, Topic::Happened);
+    let with_settings = app.state.borrow().view.breaker.is_some();
+    let replayed = app.herds.replayed.get().unwrap_or(with_settings);
+    let buttons = app.dom.html("herds-of").children();
+    for at in 0..2 {
+        if let Some(button) = buttons.item(at) {
+            let on = (at == 1) == replayed;
+            dom::set(&button, "aria-pressed", if on { "true" } else { "false" });
+        }
+    }
+    let attempts = match (&happened, replayed) {
+        (_, true) => scene.replay.attempts.clone(),
+        (Some(answer), false) => answer.attempts.clone(),
+        // On its way.
+        (None, false) => return,
+    };
+    let said = summary(&attempts, scene.replay.edge.is_some(), replayed);
+    app.dom.text("herds-title", &said.0);
+    app.dom.text("herds-about", &said.1);
     let list = app.dom.html("herds-list");
-    let same = before.is_some_and(|it| it.replay.attempts == *attempts);
-    if !same || list.child_element_count() as usize != attempts.len() {
-        let (title, about) = summary(scene);
-        app.dom.text("herds-title", &title);
-        app.dom.text("herds-about", &about);
+    if list.child_element_count() as usize != attempts.len()
+        || *app.herds.shown.borrow() != attempts
+    {
         dom::clear(&list);
         let days = several_days(app);
         for (at, attempt) in attempts.iter().enumerate() {
             dom::fill(&list, &[&card(app, at, attempt, days)]);
         }
+        app.herds.shown.replace(attempts);
+        mark(app, &scene);
     }
+}
+
+/// Marks the cards whose time is in view.
+fn mark(app: &App, scene: &Scene) {
     let Some(limits) = app.limits() else { return };
-    let cards = list.children();
-    for (at, attempt) in attempts.iter().enumerate() {
+    let cards = app.dom.html("herds-list").children();
+    for (at, attempt) in app.herds.shown.borrow().iter().enumerate() {
         let there = shown_time(attempt, limits);
         let shown = (there.t0, there.t1) == (scene.viewport.t0, scene.viewport.t1);
         if let Some(card) = cards.item(at as u32) {
@@ -95,8 +166,8 @@ fn several_days(app: &App) -> bool {
     extent.is_some_and(|[start, end]| format::date(start) != format::date(end))
 }
 
-fn summary(scene: &Scene) -> (String, String) {
-    let attempts = &scene.replay.attempts;
+/// Title and sentence above the cards.
+fn summary(attempts: &[Attempt], edge: bool, replayed: bool) -> (String, String) {
     let of =
         |result: AttemptResult| attempts.iter().filter(|it| it.result == result).count() as u64;
     let (refused, trampled, held) = (
@@ -105,12 +176,15 @@ fn summary(scene: &Scene) -> (String, String) {
         of(AttemptResult::Held),
     );
     if attempts.is_empty() {
-        let about = match scene.replay.edge {
-            None => {
+        let about = match (edge, replayed) {
+            (false, _) => {
                 "These spans show no service that calls another, so there is nothing a breaker could guard."
             }
-            Some(_) => {
+            (true, true) => {
                 "With these settings the breaker never probes: it stays closed, or nothing calls after it has opened."
+            }
+            (true, false) => {
+                "As far as the calls tell, no breaker probed: none opened, or nothing called after it had."
             }
         };
         return ("No recovery attempts".to_owned(), about.to_owned());
@@ -168,14 +242,11 @@ fn card(app: &App, at: usize, attempt: &Attempt, days: bool) -> HtmlElement {
         dom::fill(&figures, &[&cell]);
     }
     dom::fill(&card, &[&head, &phases(app, attempt), &figures]);
-    if attempt.wasted > 0 {
-        let text = format!(
-            "{} went on at the server for {} in all, after their callers had given up",
-            format::counted(attempt.wasted, "call"),
-            format::duration(attempt.wasted_ns)
-        );
-        dom::fill(&card, &[&dom.new_element("span", "more", &text)]);
+    let story = dom.new_element("span", "story", "");
+    for said in attempt.story() {
+        dom::fill(&story, &[&dom.new_element("span", "more", &said)]);
     }
+    dom::fill(&card, &[&story]);
     card
 }
 

@@ -23,6 +23,7 @@ mod open;
 mod overview;
 mod page;
 mod paint;
+mod panes;
 mod plot;
 mod reading;
 mod seek;

@@ -19,8 +19,8 @@ use crate::open::Wanted;
 use crate::paint::Painter;
 use crate::reading::{Given, Reading};
 use crate::{
-    assume, breaker, clickhouse, columns, header, herds, notices, open, overview, plot, reading,
-    seek, theme, tools, trace, wire,
+    assume, breaker, clickhouse, columns, header, herds, notices, open, overview, panes, plot,
+    reading, seek, theme, tools, trace, wire,
 };
 use herdscope::messages::{FrameRequest, Reply, Scene, Style, Summary, TraceDetail};
 use herdscope::view::{FileMark, View, Viewport};
@@ -58,6 +58,8 @@ pub struct App {
     pub plot: plot::Pointer,
     pub seek: seek::Seek,
     pub question: trace::Question,
+    pub panes: panes::Panes,
+    pub herds: herds::Herds,
     pub clickhouse: clickhouse::Dialog,
     pub columns: columns::Columns,
     pub assume: assume::Assume,
@@ -93,6 +95,8 @@ pub fn start(window: Window) -> Result<(), JsValue> {
         plot: plot::Pointer::default(),
         seek: seek::Seek::default(),
         question: trace::Question::default(),
+        panes: panes::Panes::default(),
+        herds: herds::Herds::default(),
         clickhouse: clickhouse::Dialog::default(),
         columns: columns::Columns::default(),
         assume: assume::Assume::default(),
@@ -111,6 +115,7 @@ pub fn start(window: Window) -> Result<(), JsValue> {
     overview::install(&app);
     breaker::install(&app);
     herds::install(&app);
+    panes::install(&app);
     trace::install(&app);
     open::install(&app);
     columns::install(&app);
@@ -194,6 +199,8 @@ impl App {
         tools::render(self);
         breaker::render(self);
         trace::render(self);
+        panes::update(self);
+        herds::update(self);
     }
 
     /// The part of the plot in view, of what is loaded.
@@ -310,6 +317,8 @@ impl App {
             }
             Reply::Trace(detail) => trace::arrived(self, id, detail.map(|it| *it)),
             Reply::Ranks(ranks) => seek::arrived(self, id, ranks),
+            Reply::Working(topic, progress) => panes::working(self, id, topic, progress),
+            Reply::Answer(answer) => panes::arrived(self, id, *answer),
         }
     }
 
@@ -356,14 +365,15 @@ impl App {
         self.show_state();
     }
 
-    /// What tests wait for: `idle` when the last picture is painted and nothing is being read.
+    /// What tests wait for: `idle` when the last picture is painted, nothing is being read, and the panes
+    /// have their answers.
     pub fn show_state(&self) {
         let state = self.state.borrow();
         let painting = self.client.is_drawing() || self.arrived.borrow().is_some();
         let waiting = self.stale.get() && state.summary.is_some();
         let text = match () {
             () if state.reading.is_some() => "reading",
-            () if painting || waiting => "loading",
+            () if painting || waiting || panes::is_waiting(self) => "loading",
             () => "idle",
         };
         let root = self.dom.root();
@@ -379,6 +389,7 @@ impl App {
             state.reading = None;
             state.summary = None;
             state.inputs.clear();
+            panes::forget(self);
             !state.view.files.is_empty()
         };
         self.stale.set(false);

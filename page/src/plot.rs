@@ -12,7 +12,7 @@ use web_sys::{HtmlElement, KeyboardEvent, MouseEvent, PointerEvent, WheelEvent};
 use crate::dom;
 use crate::history::Gesture;
 use crate::page::App;
-use crate::{reading, trace};
+use crate::{herds, reading, trace};
 use herdscope::format;
 use herdscope::messages::{PointRequest, Request, Scene, SpanLabel};
 use herdscope::view::{MILLI, Pane, Viewport};
@@ -463,6 +463,8 @@ fn key(app: &App, event: &KeyboardEvent) {
         (_, "+" | "=") => zoom(ZOOM_STEP),
         (_, "-" | "_") => zoom(1.0 / ZOOM_STEP),
         ("Digit0" | "Numpad0", _) => app.home(),
+        (_, "n") => herds::step(app, true),
+        (_, "p") => herds::step(app, false),
         (_, "?") => app.dom.html("help").unchecked_ref::<HtmlElement>().click(),
         ("Escape", _) => {
             if !reading::cancel(app) {

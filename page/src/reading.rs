@@ -14,7 +14,7 @@ use web_sys::File;
 use crate::history::Gesture;
 use crate::open::{self, render_empty};
 use crate::page::App;
-use crate::{columns, dom, notices, seek, tools};
+use crate::{columns, dom, notices, panes, seek, tools};
 use herdscope::ingest::{Told, Unmapped};
 use herdscope::messages::{Input, Opening, Progress, Refused, Request, Summary};
 use herdscope::view::{FileMark, Source, View, Viewport};
@@ -247,6 +247,7 @@ pub fn opened(app: &App, id: u32, summary: Summary) {
     let refused = summary.refused.clone();
     app.state.borrow_mut().summary = Some(Rc::new(summary));
     seek::forget(app);
+    panes::forget(app);
     settle(app, plan.view.clone(), plan.from_address);
     render_reading(app);
     app.render_controls();

@@ -15,9 +15,10 @@ use herdscope::format;
 use herdscope::messages::{EdgeLine, LegendEntry, Swatch};
 use herdscope::view::{ColorBy, Pane, View};
 
-const PANES: [(Pane, &str); 3] = [
+const PANES: [(Pane, &str); 4] = [
     (Pane::Herds, "herds"),
     (Pane::Breaker, "breaker"),
+    (Pane::Timeouts, "timeouts"),
     (Pane::Trace, "trace"),
 ];
 

@@ -19,7 +19,11 @@ use herdscope::viewport;
 
 /// The question for a trace that is under way, and whether a click asked it.
 #[derive(Default)]
-pub struct Question(Cell<Option<(u32, bool)>>);
+pub struct Question {
+    asked: Cell<Option<(u32, bool)>>,
+    /// The plot goes there when it is answered.
+    goes: Cell<bool>,
+}
 
 pub fn install(app: &Rc<App>) {
     let it = app.clone();
@@ -39,12 +43,12 @@ pub fn install(app: &Rc<App>) {
 
 /// A click asked for the trace at a place.
 pub fn await_pick(app: &App, id: u32) {
-    app.question.0.set(Some((id, true)));
+    app.question.asked.set(Some((id, true)));
 }
 
 /// The click was half of a double-click.
 pub fn forget_pick(app: &App) {
-    app.question.0.set(None);
+    app.question.asked.set(None);
 }
 
 /// The view names another trace: its spans are asked for, unless they are here.
@@ -63,19 +67,32 @@ pub fn picked(app: &App) {
     };
     let sent = wanted.and_then(|it| app.report(app.client.send(&Request::Trace(it))));
     if let Some(id) = sent {
-        app.question.0.set(Some((id, false)));
+        app.question.asked.set(Some((id, false)));
+    }
+}
+
+/// Picks a trace and goes there.
+pub fn go_to(app: &App, id: String) {
+    let here = app.state.borrow().view.trace.as_ref() == Some(&id);
+    app.question.goes.set(!here);
+    app.change(Gesture::Step, |view| {
+        view.trace = Some(id);
+        view.pane = Pane::Trace;
+    });
+    if here {
+        show(app);
     }
 }
 
 /// The engine's answer.
 pub fn arrived(app: &App, id: u32, detail: Option<TraceDetail>) {
-    let Some((expected, clicked)) = app.question.0.get() else {
+    let Some((expected, clicked)) = app.question.asked.get() else {
         return;
     };
     if expected != id {
         return;
     }
-    app.question.0.set(None);
+    app.question.asked.set(None);
     match (detail, clicked) {
         (Some(detail), true) => {
             let trace = detail.trace_id.clone();
@@ -89,6 +106,9 @@ pub fn arrived(app: &App, id: u32, detail: Option<TraceDetail>) {
         (Some(detail), false) => {
             app.state.borrow_mut().detail = Some(Rc::new(detail));
             render(app);
+            if app.question.goes.take() {
+                show(app);
+            }
         }
         // A click beside all spans lets go of the trace.
         (None, true) => app.change(Gesture::Step, |view| view.trace = None),

@@ -5,6 +5,7 @@
 //! while it goes on; a new reading ends the one before. Pinned by the browser tests.
 
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 use js_sys::{Array, ArrayBuffer, Function, Promise, Reflect, Uint8Array};
@@ -15,9 +16,9 @@ use web_sys::{AbortController, DedicatedWorkerGlobalScope, File, MessageChannel,
 use crate::stream::{self, Bytes};
 use crate::{dom, wire};
 use herdscope::clickhouse::Query;
-use herdscope::engine::Engine;
+use herdscope::engine::{Engine, Step, Task};
 use herdscope::ingest::Told;
-use herdscope::messages::{FrameRequest, Input, Opening, Progress, Reply, Request};
+use herdscope::messages::{FrameRequest, Input, Opening, Progress, Question, Reply, Request};
 use herdscope::view::Source;
 
 /// How long the engine reads before it lets messages in, in milliseconds.
@@ -35,6 +36,10 @@ struct Thread {
     /// Ends a question to a server, and its work, when the reading is given up.
     abort: RefCell<Option<AbortController>>,
     turns: Turns,
+    /// The questions that are being worked out, the first one first, by the ids of their requests.
+    tasks: RefCell<VecDeque<(u32, Task)>>,
+    /// The work on them has turns of its own.
+    task_turns: Turns,
 }
 
 /// A reading, and where in it the file is that is being read.
@@ -59,6 +64,8 @@ pub fn start() -> Result<(), JsValue> {
         reading: Cell::new(None),
         abort: RefCell::new(None),
         turns: Turns::new()?,
+        tasks: RefCell::default(),
+        task_turns: Turns::new()?,
     });
     let listener = thread.clone();
     let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
@@ -115,7 +122,52 @@ impl Thread {
                 let ranks = self.engine.borrow().ranks(from, to);
                 self.reply(id, &Reply::Ranks([ranks.start, ranks.end]));
             }
+            Request::Ask(question) => self.ask(id, *question),
         }
+    }
+
+    /// Begins to work a question out; one on the same topic that was asked before is dropped.
+    fn ask(self: &Rc<Self>, id: u32, question: Question) {
+        let topic = question.topic;
+        let task = self.engine.borrow().task(question);
+        let mut tasks = self.tasks.borrow_mut();
+        let idle = tasks.is_empty();
+        tasks.retain(|(_, it)| it.question.topic != topic);
+        tasks.push_back((id, task));
+        if idle {
+            let thread = self.clone();
+            spawn_local(async move { thread.work().await });
+        }
+    }
+
+    async fn work(&self) {
+        while !self.tasks.borrow().is_empty() {
+            // What was asked with it comes first: a picture does not wait.
+            self.task_turns.give_way().await;
+            let turn = self.now();
+            while self.step() && self.now() - turn < TURN_MS {}
+        }
+    }
+
+    /// A step of the first task; whether there is more to do in this turn.
+    fn step(&self) -> bool {
+        let mut tasks = self.tasks.borrow_mut();
+        let Some((id, task)) = tasks.front_mut() else {
+            return false;
+        };
+        let reply = match self.engine.borrow_mut().step(task) {
+            Step::More(progress) => Some(Reply::Working(task.question.topic, progress)),
+            Step::Done(answer) => Some(Reply::Answer(answer)),
+            Step::Void => None,
+        };
+        if let Some(reply) = &reply {
+            self.reply(*id, reply);
+        }
+        let goes_on = matches!(reply, Some(Reply::Working(..)));
+        if !goes_on {
+            tasks.pop_front();
+        }
+        goes_on
     }
 
     fn cancel(&self) {

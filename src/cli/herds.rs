@@ -8,6 +8,7 @@ use herdscope::dataset::Dataset;
 use herdscope::format;
 use herdscope::herds::{self, Attempt, AttemptResult};
 use herdscope::observed::{self, Fit, Observed, Seen, Withheld};
+use herdscope::panes;
 use herdscope::replay::{self, Replay};
 use serde_json::{Map, Value, json};
 
@@ -129,10 +130,22 @@ fn attempt_json(attempt: &Attempt) -> Value {
     value
 }
 
+/// Nanoseconds become texts, here and in what lies below.
 fn times_as_text(object: &mut Map<String, Value>) {
     for (key, value) in object {
-        if key.ends_with("_ns") && value.is_number() {
-            *value = ns(&*value);
+        match value {
+            Value::Object(below) => times_as_text(below),
+            Value::Array(list) => {
+                for it in list {
+                    match it {
+                        Value::Object(below) => times_as_text(below),
+                        _ if key.ends_with("_ns") => *it = ns(&*it),
+                        _ => {}
+                    }
+                }
+            }
+            _ if key.ends_with("_ns") && value.is_number() => *value = ns(&*value),
+            _ => {}
         }
     }
 }
@@ -195,13 +208,16 @@ fn as_text(answer: &Answer<'_>) -> String {
         line("one breaker for all instances: real ones trip apart".to_owned());
     }
     if let Some(withheld) = &answer.withheld {
-        line(withheld_line(withheld));
+        line(panes::withheld(withheld));
     }
     if answer.attempts.is_empty() {
         line("no recovery attempts".to_owned());
     }
     for (at, it) in answer.attempts.iter().enumerate() {
         line(attempt_line(at + 1, it));
+        for said in it.story() {
+            line(format!("  {said}"));
+        }
     }
     match &answer.replayed {
         Some((_, replay)) => {
@@ -240,16 +256,13 @@ fn as_text(answer: &Answer<'_>) -> String {
 }
 
 fn range_text(range: &observed::Range) -> String {
-    let of_open = |text: &str| match text.strip_suffix("ns").map(str::parse) {
-        Some(Ok(ns)) => format::duration(ns),
-        _ => text.to_owned(),
+    let text = match panes::range(range) {
+        [Some(low), Some(high)] if low == high => low,
+        [Some(low), Some(high)] => format!("{low} to {high}"),
+        [None, Some(high)] => format!("up to {high}"),
+        [_, None] => "anything".to_owned(),
     };
-    let (low, high) = (of_open(&range.low), of_open(&range.high));
-    if low == high {
-        format!("{} {low}", range.setting)
-    } else {
-        format!("{} {low} to {high}", range.setting)
-    }
+    format!("{} {text}", range.setting)
 }
 
 fn sureness(state: Seen, sure: f64) -> String {
@@ -258,20 +271,6 @@ fn sureness(state: Seen, sure: f64) -> String {
         _ if sure >= 0.995 => String::new(),
         _ => format!(" ({:.0} % sure)", 100.0 * sure),
     }
-}
-
-fn withheld_line(withheld: &Withheld) -> String {
-    let [low, mid, high] = withheld.share.map(|it| 100.0 * it);
-    let open = format::duration(withheld.open_ns);
-    if withheld.counted {
-        return format!(
-            "{mid:.0} % of the calls were refused; breakers were open for {open} in all"
-        );
-    }
-    format!(
-        "about {mid:.0} % of the demand was withheld ({low:.0} to {high:.0} %); breakers were open for \
-         {open} in all"
-    )
 }
 
 /// An attempt in one line.

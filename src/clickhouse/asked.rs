@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Query;
 use crate::format;
-use crate::view::{escape, unescape};
+use crate::percent::{escape, unescape};
 
 /// See the module. In messages it is its text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

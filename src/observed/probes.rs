@@ -8,6 +8,7 @@
 
 use super::silence::no_chance;
 use super::{Phase, Traffic};
+use crate::order;
 
 /// The probes of a half-open round.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -149,9 +150,9 @@ fn weigh(traffic: &Traffic, phase: &Phase, evidence: &mut [Option<f64>], early: 
 /// The mean time between the calls of a round, from its median; of all calls if it is short.
 fn mean_gap(starts: &[i64], traffic: &Traffic) -> f64 {
     let of = |starts: &[i64]| {
-        let mut gaps: Vec<i64> = starts.windows(2).map(|it| it[1] - it[0]).collect();
+        let mut gaps: Vec<u64> = starts.windows(2).map(|it| it[1].abs_diff(it[0])).collect();
         let middle = gaps.len() / 2;
-        gaps.select_nth_unstable(middle).1.max(&mut 1).to_owned() as f64 / std::f64::consts::LN_2
+        order::nth(&mut gaps, middle).unwrap_or(0).max(1) as f64 / std::f64::consts::LN_2
     };
     if starts.len() > 16 {
         of(starts)

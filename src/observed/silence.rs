@@ -43,7 +43,7 @@ pub(super) fn silences(traffic: &Traffic) -> Vec<Silence> {
     if n < 2 {
         return Vec::new();
     }
-    let gap = |at: usize| starts[at + 1].saturating_sub(starts[at]);
+    let gap = |at: usize| starts[at + 1].abs_diff(starts[at]);
     let typical = median(&mut (0..n - 1).map(gap).collect::<Vec<_>>());
     // Rounded down to a power of two: the same number on every machine.
     let chance = f64::from(n.ilog2()) * std::f64::consts::LN_2;
@@ -69,7 +69,7 @@ pub(super) fn silences(traffic: &Traffic) -> Vec<Silence> {
         }
         let mean = mean_gap(starts, at).max(1.0);
         let means = |ns: i64| ns.max(0) as f64 / mean;
-        let beyond = means(gap(at)) - chance;
+        let beyond = gap(at) as f64 / mean - chance;
         if first_refused.is_none() && beyond < UNCLEAR {
             continue;
         }
@@ -148,17 +148,14 @@ fn ends_of<'a>(mut times: impl Iterator<Item = &'a i64>) -> (Option<i64>, Option
 pub(super) fn mean_gap(starts: &[i64], at: usize) -> f64 {
     let from = at.saturating_sub(NEIGHBOURS);
     let to = (at + 1 + NEIGHBOURS).min(starts.len().saturating_sub(1));
-    let mut gaps: Vec<i64> = (from..to)
+    let mut gaps: Vec<u64> = (from..to)
         .filter(|&it| it != at)
-        .map(|it| starts[it + 1] - starts[it])
+        .map(|it| starts[it + 1].abs_diff(starts[it]))
         .collect();
     median(&mut gaps) as f64 / std::f64::consts::LN_2
 }
 
-fn median(values: &mut [i64]) -> i64 {
-    if values.is_empty() {
-        return 0;
-    }
+fn median(values: &mut [u64]) -> u64 {
     let middle = values.len() / 2;
-    *values.select_nth_unstable(middle).1
+    order::nth(values, middle).unwrap_or(0)
 }

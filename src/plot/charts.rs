@@ -118,23 +118,60 @@ pub fn draw_plot_axes<DB: DrawingBackend>(
 
 /// The height that [`draw_states`] wants, in CSS pixels.
 pub fn states_height(lanes: usize, expanded: bool) -> f64 {
-    let rows = if expanded {
-        lanes.max(1) as f64 * ROW
-    } else {
-        BAND
-    };
-    TOP + rows + RATE_GAP + RATE + TOP
+    TOP + Rows::new(lanes, expanded).height() + RATE_GAP + RATE + TOP
 }
 
-/// One expanded lane, with its gap.
+/// The replayed states of an instance, with their gap.
 const ROW: f64 = 18.0;
-/// All lanes together when they are not expanded.
-const BAND: f64 = 22.0;
+/// The observed ones above them.
+const HALF_ROW: f64 = 8.0;
+/// All instances together, observed or replayed.
+const BAND: f64 = 16.0;
+/// Between the two.
+const APART: f64 = 4.0;
 const RATE_GAP: f64 = 8.0;
 /// The failure rate's strip.
 const RATE: f64 = 32.0;
 
-/// Draws the replayed states, one band an instance, and the failure rate against its threshold.
+/// How the bands of the states stand: those of all instances together, the observed above the replayed,
+/// or a row for each instance with both.
+struct Rows {
+    lanes: f64,
+    expanded: bool,
+}
+
+impl Rows {
+    fn new(lanes: usize, expanded: bool) -> Rows {
+        Rows {
+            lanes: lanes.max(1) as f64,
+            expanded,
+        }
+    }
+
+    fn height(&self) -> f64 {
+        match self.expanded {
+            true => self.lanes * (HALF_ROW + ROW),
+            false => 2.0 * BAND + APART,
+        }
+    }
+
+    /// From the first row's top: where a lane begins, and its height with its gap.
+    fn place(&self, at: usize, observed: bool) -> (f64, f64) {
+        let (whole, first) = match self.expanded {
+            true => (HALF_ROW + ROW, HALF_ROW),
+            false => (BAND / self.lanes, if observed { 0.0 } else { BAND + APART }),
+        };
+        let top = at as f64 * whole;
+        match (self.expanded, observed) {
+            (true, true) => (top, HALF_ROW),
+            (true, false) => (top + first, ROW - 2.0),
+            (false, _) => (first + top, whole),
+        }
+    }
+}
+
+/// Draws the observed and the replayed states, one band an instance, and the failure rate against its
+/// threshold.
 pub fn draw_states<DB: DrawingBackend>(
     area: &DrawingArea<DB, Shift>,
     scene: &Scene,
@@ -147,42 +184,29 @@ pub fn draw_states<DB: DrawingBackend>(
     pen.rect([0, 0], [width, height], style.plot, 1.0)?;
     let plot = plot_area(pen.size(), scale);
     let replay = &scene.replay;
-    let rows = if expanded {
-        replay.lanes.len().max(1) as f64 * ROW
-    } else {
-        BAND
+    let rows = Rows::new(replay.lanes.len(), expanded);
+    let name = |text: &str, middle: f64| {
+        let at = [plot.x - pen.px(8.0), pen.px(TOP + middle)];
+        pen.text(text, at, (HPos::Right, VPos::Center), style.ink_3)
     };
-    let lane_height = rows / replay.lanes.len().max(1) as f64;
-    for (at, lane) in replay.lanes.iter().enumerate() {
-        let top = TOP + lane_height * at as f64;
-        let gap = if lane_height >= 4.0 { 1.0 } else { 0.0 };
-        let y = [
-            pen.px(top),
-            pen.px(top + lane_height - gap).max(pen.px(top) + 1),
-        ];
-        draw_lane(&pen, scene.viewport, plot, lane, y)?;
-        if expanded {
-            let name = lane.instance.as_deref().unwrap_or("all");
-            let middle = (y[0] + y[1]) / 2;
-            let label = ending(name, 8);
-            pen.text(
-                &label,
-                [plot.x - pen.px(8.0), middle],
-                (HPos::Right, VPos::Center),
-                style.ink_3,
-            )?;
+    for (lanes, observed) in [(&replay.observed, true), (&replay.lanes, false)] {
+        for (at, lane) in lanes.iter().enumerate() {
+            let (top, height) = rows.place(at, observed);
+            let gap = if height >= 4.0 { 1.0 } else { 0.0 };
+            let y = pen.px(TOP + top);
+            let y = [y, pen.px(TOP + top + height - gap).max(y + 1)];
+            draw_lane(&pen, scene.viewport, plot, lane, y)?;
+            if expanded && !observed {
+                let instance = lane.instance.as_deref().unwrap_or("all");
+                name(&ending(instance, 8), top + (height - gap) / 2.0)?;
+            }
         }
     }
     if !expanded {
-        let middle = pen.px(TOP + BAND / 2.0);
-        pen.text(
-            "replayed",
-            [plot.x - pen.px(8.0), middle],
-            (HPos::Right, VPos::Center),
-            style.ink_3,
-        )?;
+        name("observed", BAND * 0.5)?;
+        name("replayed", BAND * 1.5 + APART)?;
     }
-    draw_failure_rate(&pen, scene, plot, TOP + rows + RATE_GAP)
+    draw_failure_rate(&pen, scene, plot, TOP + rows.height() + RATE_GAP)
 }
 
 /// Draws requests per second: sent, timed out, withheld, and what a dashboard would show.
@@ -261,12 +285,18 @@ pub fn draw_rates<DB: DrawingBackend>(
             pen.rect([from + narrow, top], [to - narrow, bottom], color, 0.95)?;
         }
     }
-    let mut first = 0;
-    for minute in rates.minute_average.chunk_by(|a, b| a == b) {
-        let end = first + minute.len();
-        let at = y(f64::from(minute[0]) * seconds);
-        pen.dashes([x(first), x(end)], at, style.ink)?;
-        first = end;
+    let averages = [
+        (&rates.autoscaler, style.ink_3),
+        (&rates.minute_average, style.ink),
+    ];
+    for (average, color) in averages {
+        let mut first = 0;
+        for same in average.chunk_by(|a, b| a == b) {
+            let end = first + same.len();
+            let at = y(f64::from(same[0]) * seconds);
+            pen.dashes([x(first), x(end)], at, color)?;
+            first = end;
+        }
     }
     let label = format::rate(most / seconds);
     let right = plot.x - pen.px(8.0);
@@ -288,12 +318,12 @@ pub fn draw_rates<DB: DrawingBackend>(
 fn rates_title(width: f64) -> &'static str {
     match width {
         680.0.. => {
-            "requests/s \u{2013} sent \u{b7} timed out \u{b7} failed \u{b7} withheld by the replayed breaker \
-             (grey) \u{b7} the 1-minute average a dashboard shows (dashes)"
+            "requests/s \u{2013} sent \u{b7} timed out \u{b7} failed \u{b7} withheld by the replay (grey) \u{b7} \
+             dashes: a dashboard\u{2019}s 1-minute average, an autoscaler\u{2019}s (pale)"
         }
         420.0.. => {
             "requests/s \u{2013} sent \u{b7} timed out \u{b7} failed \u{b7} withheld (grey) \u{b7} 1-minute \
-             average (dashes)"
+             averages (dashes)"
         }
         _ => "requests/s \u{2013} 1-minute average dashed",
     }
@@ -306,6 +336,7 @@ pub fn state_name(state: BandState) -> &'static str {
         BandState::Open => "open",
         BandState::HalfOpen => "half-open",
         BandState::Ramping => "ramping",
+        BandState::Unknown => "cannot tell",
     }
 }
 
@@ -316,6 +347,7 @@ pub fn state_color(state: BandState, style: &Style) -> Rgb {
         BandState::Open => style.open,
         BandState::HalfOpen => style.half_open,
         BandState::Ramping => style.ramping,
+        BandState::Unknown => style.grid,
     }
 }
 
@@ -410,10 +442,10 @@ struct TimeTicks {
 
 /// Round times about 110 CSS pixels apart.
 fn time_ticks(viewport: Viewport, width: f64) -> TimeTicks {
-    const APART: f64 = 110.0;
+    const APART_PX: f64 = 110.0;
     const SECOND: i64 = 1_000_000_000;
     let span = viewport.t1.saturating_sub(viewport.t0);
-    let least = (span as f64 / (width / APART).max(1.0)) as i64;
+    let least = (span as f64 / (width / APART_PX).max(1.0)) as i64;
     let step = if least < SECOND {
         round_decimal(least)
     } else {

@@ -5,7 +5,7 @@
 //! spans that have its colour. Pinned by `tests/it/plot.rs`.
 
 use crate::messages::{LegendEntry, Rgb, Style, Swatch};
-use crate::order::sorted_indices;
+use crate::order::{self, sorted_indices};
 use crate::outcome::Outcome;
 use crate::spans::{ServiceIdx, SpanTable};
 use crate::view::ColorBy;
@@ -108,7 +108,7 @@ pub fn opaque_from(table: &SpanTable) -> Vec<u64> {
     }
     let percentile = |durations: &mut Vec<u64>| {
         let last = durations.len().checked_sub(1)?;
-        Some(*durations.select_nth_unstable(last * 99 / 100).1)
+        order::nth(durations, last * 99 / 100)
     };
     known
         .iter_mut()

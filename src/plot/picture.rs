@@ -16,7 +16,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::engine::{Engine, Frame};
 use crate::format;
-use crate::messages::{FrameRequest, LegendEntry, Rgb, Style, Swatch};
+use crate::messages::{FrameRequest, LegendEntry, Question, Rgb, Style, Swatch, Topic};
 use crate::plot::charts::{self, FAMILY};
 use crate::plot::pixels::Pixels;
 use crate::view::{ColorBy, View};
@@ -173,6 +173,7 @@ impl Picture {
         let edge = engine.edge(view.edge.as_ref());
         let n_lanes = edge.map_or(1, |it| it.calls.instances.len().max(1));
         let lanes = view.lanes && !view.shared;
+        engine.answer(Question::of(view, Topic::Happened));
         let states_height = charts::states_height(n_lanes, lanes);
         let mut top = HEAD;
         let mut card = |css_height: f64| {

@@ -6,6 +6,7 @@
 //! O(windows x (results + minimums x periods)). Pinned by `tests/it/fit.rs`.
 
 use super::{Period, Range};
+use crate::order;
 
 /// A window of calls or of nanoseconds in ten buckets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +38,7 @@ fn sizes() -> Vec<u32> {
         at += (at / 20).max(1);
     }
     sizes.extend([100, 200, 250, 300, 400, 500, 1_000]);
-    sizes.sort_unstable();
+    let mut sizes = order::sorted(sizes, &mut u32::cmp);
     sizes.dedup();
     sizes
 }

@@ -2,7 +2,7 @@
 //!
 //! Owns the rules that turn status, message and codes into one [`Outcome`]. Invariant: a rule looks
 //! at one span alone; what needs its neighbours (a pile-up of errors just above a timeout) is in
-//! [`crate::calls`]. O(length of the message). Pinned by `tests::the_truth_table`.
+//! the calls. O(length of the message). Pinned by `tests::the_truth_table`.
 
 /// How a span ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

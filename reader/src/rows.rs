@@ -1,6 +1,6 @@
 //! Spans as a reader met them: columns in the order of the file, texts interned, nothing resolved.
 //!
-//! Owns what ingest writes and [`crate::spans::SpanTable::build`] reads. Invariant: every column
+//! Owns what ingest writes and the span table reads. Invariant: every column
 //! has one entry a row. Adding a row allocates nothing beyond the growth of the columns. Pinned by
 //! the tests of the table, which are written as rows.
 

@@ -12,7 +12,7 @@ use std::str::FromStr;
 
 use super::exporters::Field;
 use super::time::{self, Unit, parse_duration, print_duration};
-use crate::{order, view};
+use crate::{order, percent};
 
 /// What a person says about a file; nothing by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -173,7 +173,7 @@ impl Told {
         if again && field != Field::Attributes {
             return Err(ONCE);
         }
-        self.columns.push((field, view::unescape(name)));
+        self.columns.push((field, percent::unescape(name)));
         Ok(())
     }
 }
@@ -285,12 +285,12 @@ fn escaped(name: &str) -> String {
         let outer = at == 0 || at + c.len_utf8() == name.len();
         let unit = || at > 0 || Unit::named(&name[1..]).is_some();
         match c {
-            '%' | ',' => view::escape_byte(&mut text, c as u8),
-            '@' if unit() => view::escape_byte(&mut text, b'@'),
+            '%' | ',' => percent::escape_byte(&mut text, c as u8),
+            '@' if unit() => percent::escape_byte(&mut text, b'@'),
             _ if outer && c.is_whitespace() => {
                 let mut bytes = [0; 4];
                 let bytes = c.encode_utf8(&mut bytes).bytes();
-                bytes.for_each(|byte| view::escape_byte(&mut text, byte));
+                bytes.for_each(|byte| percent::escape_byte(&mut text, byte));
             }
             _ => text.push(c),
         }

@@ -29,6 +29,13 @@ pub fn sorted<T>(items: Vec<T>, compare: &mut dyn FnMut(&T, &T) -> Ordering) -> 
     taken.collect()
 }
 
+/// The number that stands at `place` when they are sorted, which leaves them rearranged; `None` where there
+/// are not so many. O(n).
+#[inline(never)]
+pub fn nth(numbers: &mut [u64], place: usize) -> Option<u64> {
+    (place < numbers.len()).then(|| *numbers.select_nth_unstable(place).1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

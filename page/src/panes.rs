@@ -1,0 +1,246 @@
+//! The answers that are worked out: asked for when a pane needs them, laid out when they come.
+//!
+//! Owns the questions under way. Invariant: what is shown answers the view as it is; while an answer is
+//! on its way the pane says so. A press on a figure leads to its spans, or puts settings into the breaker.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use web_sys::{Element, Event, HtmlElement};
+
+use crate::history::Gesture;
+use crate::page::App;
+use crate::{breaker, dom, herds, trace};
+use herdscope::format;
+use herdscope::messages::{Answer, Question, Request, Topic};
+use herdscope::panes::{Act, Block, Cell};
+use herdscope::view::{Pane, View};
+use herdscope::viewport::{self, Axes};
+
+/// What was asked and answered, a place for each topic.
+#[derive(Default)]
+pub struct Panes {
+    asked: RefCell<[Option<Asked>; 2]>,
+}
+
+/// A question, and its answer once it is here.
+struct Asked {
+    id: u32,
+    question: Question,
+    answer: Option<Rc<Answer>>,
+}
+
+/// The topics, and the element that their blocks fill.
+const TOPICS: [(Topic, &str); 2] = [(Topic::Happened, "happened"), (Topic::Timeouts, "timeouts")];
+
+fn place(topic: Topic) -> usize {
+    TOPICS.iter().position(|it| it.0 == topic).unwrap_or(0)
+}
+
+pub fn install(app: &Rc<App>) {
+    for (topic, id) in TOPICS {
+        let it = app.clone();
+        app.dom.on(id, "click", move |event: Event| {
+            let at = dom::pressed(&event, "data-act").and_then(|it| it.parse().ok());
+            let act = at.and_then(|at: usize| {
+                let answer = answer(&it, topic)?;
+                acts(&answer.blocks).nth(at).cloned()
+            });
+            if let Some(act) = act {
+                press(&it, act);
+            }
+        });
+    }
+    let it = app.clone();
+    app.dom.on("pool", "change", move |_: Event| {
+        let pool = it.dom.input("pool").value();
+        let pool = pool.trim().parse().ok().filter(|&it: &u32| it > 0);
+        it.change(Gesture::Step, |view| view.pool = pool);
+        render_pool(&it);
+    });
+}
+
+/// Asks for what the panes need and do not have.
+pub fn update(app: &App) {
+    render_pool(app);
+    let view = {
+        let state = app.state.borrow();
+        if state.summary.is_none() {
+            return;
+        }
+        state.view.clone()
+    };
+    for (at, (topic, id)) in TOPICS.into_iter().enumerate() {
+        let Some(question) = wanted(&view, topic) else {
+            continue;
+        };
+        let asked = app.panes.asked.borrow();
+        if asked[at].as_ref().is_some_and(|it| it.question == question) {
+            continue;
+        }
+        drop(asked);
+        let request = Request::Ask(Box::new(question.clone()));
+        if let Some(sent) = app.report(app.client.send(&request)) {
+            let it = Asked {
+                id: sent,
+                question,
+                answer: None,
+            };
+            app.panes.asked.borrow_mut()[at] = Some(it);
+            render(app, id, &[Block::Note("Working it out\u{2026}".to_owned())]);
+        }
+    }
+}
+
+/// Other data: what was worked out is void.
+pub fn forget(app: &App) {
+    app.panes.asked.replace([None, None]);
+}
+
+/// Whether an answer is on its way.
+pub fn is_waiting(app: &App) -> bool {
+    let asked = app.panes.asked.borrow();
+    asked.iter().flatten().any(|it| it.answer.is_none())
+}
+
+/// What was answered on a topic.
+pub fn answer(app: &App, topic: Topic) -> Option<Rc<Answer>> {
+    app.panes.asked.borrow()[place(topic)]
+        .as_ref()?
+        .answer
+        .clone()
+}
+
+/// The question of a topic, as far as the topic depends on the view; `None` where no pane shows it.
+fn wanted(view: &View, topic: Topic) -> Option<Question> {
+    let all = Question::of(view, topic);
+    match topic {
+        Topic::Happened => Some(Question {
+            breaker: None,
+            pool: None,
+            viewport: None,
+            ..all
+        }),
+        Topic::Timeouts => (view.pane == Pane::Timeouts).then_some(Question {
+            edge: None,
+            shared: false,
+            breaker: None,
+            viewport: None,
+            ..all
+        }),
+    }
+}
+
+fn render_pool(app: &App) {
+    let pool = app.state.borrow().view.pool;
+    let input = app.dom.input("pool");
+    let text = pool.map_or_else(String::new, |it| it.to_string());
+    if input.value() != text {
+        input.set_value(&text);
+    }
+}
+
+/// How far the work is.
+pub fn working(app: &App, id: u32, topic: Topic, [done, of]: [u32; 2]) {
+    let asked = app.panes.asked.borrow();
+    if asked[place(topic)].as_ref().is_some_and(|it| it.id == id) {
+        let share = format::share(done.into(), of.into());
+        let text = ["Working it out: ", &share].concat();
+        render(app, TOPICS[place(topic)].1, &[Block::Note(text)]);
+    }
+}
+
+pub fn arrived(app: &App, id: u32, answer: Answer) {
+    let at = place(answer.topic);
+    let answer = Rc::new(answer);
+    {
+        let mut asked = app.panes.asked.borrow_mut();
+        match &mut asked[at] {
+            Some(it) if it.id == id => it.answer = Some(answer.clone()),
+            _ => return,
+        }
+    }
+    render(app, TOPICS[at].1, &answer.blocks);
+    if answer.topic == Topic::Happened {
+        herds::update(app);
+        // The picture shows the observed states.
+        app.request_frame();
+    }
+    app.show_state();
+}
+
+fn press(app: &App, act: Act) {
+    match act {
+        Act::Settings(text) => app.change(Gesture::Step, |view| {
+            view.breaker = Some(text);
+            view.pane = Pane::Breaker;
+        }),
+        Act::Setting(key, value) => breaker::set(app, &key, &value),
+        Act::Look(it) => app.move_by(Gesture::Step, |_, limits| {
+            viewport::zoom(it, [0.5, 0.5], 1.1, Axes::Both, limits)
+        }),
+        Act::Trace(id) => trace::go_to(app, id),
+    }
+}
+
+/// The acts of blocks, in the order in which they are laid out.
+fn acts(blocks: &[Block]) -> impl Iterator<Item = &Act> {
+    let rows = blocks.iter().flat_map(|it| match it {
+        Block::Table { rows, .. } => rows.as_slice(),
+        _ => &[],
+    });
+    rows.flatten().filter_map(|it| it.act.as_ref())
+}
+
+/// Fills an element with blocks.
+fn render(app: &App, id: &str, blocks: &[Block]) {
+    let dom = &app.dom;
+    let pane = dom.html(id);
+    dom::clear(&pane);
+    let mut n_acts = 0;
+    for block in blocks {
+        let element = match block {
+            Block::Heading(text) => dom.new_element("h3", "", text),
+            Block::Text(text) => dom.new_element("p", "", text),
+            Block::Note(text) => dom.new_element("p", "note", text),
+            Block::Table { head, rows } => table(app, head, rows, &mut n_acts),
+        };
+        dom::fill(&pane, &[&element]);
+    }
+}
+
+fn table(app: &App, head: &[String], rows: &[Vec<Cell>], n_acts: &mut usize) -> HtmlElement {
+    let dom = &app.dom;
+    let table = dom.new_element("table", "answer", "");
+    let row = |cells: &[HtmlElement]| -> Element {
+        let row = dom.new_element("tr", "", "");
+        for cell in cells {
+            dom::fill(&row, &[cell]);
+        }
+        row.into()
+    };
+    let cells: Vec<HtmlElement> = head
+        .iter()
+        .map(|it| dom.new_element("th", "", it))
+        .collect();
+    dom::fill(&table, &[&row(&cells)]);
+    for it in rows {
+        let mut cells = Vec::new();
+        for (at, it) in it.iter().enumerate() {
+            let tag = if at == 0 { "th" } else { "td" };
+            let cell = match it.act {
+                None => dom.new_element(tag, "", &it.text),
+                Some(_) => {
+                    let cell = dom.new_element(tag, "", "");
+                    let button = dom.button("link", &it.text, "data-act", &n_acts.to_string());
+                    *n_acts += 1;
+                    dom::fill(&cell, &[&button]);
+                    cell
+                }
+            };
+            cells.push(cell);
+        }
+        dom::fill(&table, &[&row(&cells)]);
+    }
+    table
+}

@@ -1,0 +1,102 @@
+//! What happened: what was withheld, how sure the states are, and the settings that explain them.
+
+use super::{Act, Block, Cell, DASH, head, percent};
+use crate::format;
+use crate::observed::{Fit, Observed, Range, Seen, Withheld};
+
+/// What there is to say beside the attempts.
+pub fn happened(observed: &Observed, fits: &[Fit]) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    if let Some(it) = crate::observed::withheld(observed) {
+        blocks.push(Block::Text(withheld(&it)));
+    }
+    blocks.extend(unknown(observed).map(Block::Note));
+    if let Some(best) = fits.first() {
+        blocks.push(Block::Heading("Settings that explain it".to_owned()));
+        blocks.push(Block::Text(
+            "A breaker with these settings changes its state when the observed ones do. Press one to replay \
+             it."
+                .to_owned(),
+        ));
+        blocks.push(Block::Table {
+            head: head(&["settings", "agree"]),
+            rows: fits.iter().map(row).collect(),
+        });
+        blocks.push(Block::Note(
+            "The first explains the calls as well with each of these:".to_owned(),
+        ));
+        blocks.push(Block::Table {
+            head: head(&["setting", "from", "to"]),
+            rows: best.ranges.iter().map(range_row).collect(),
+        });
+    }
+    blocks
+}
+
+fn row(fit: &Fit) -> Vec<Cell> {
+    let text = fit.settings.to_string();
+    let act = Act::Settings(text.clone());
+    vec![
+        Cell::with(text.replace(',', ", "), Some(act)),
+        percent(fit.agreement).into(),
+    ]
+}
+
+fn range_row(it: &Range) -> Vec<Cell> {
+    let ends = range(it).map(|it| Cell::from(it.unwrap_or_else(|| DASH.to_owned())));
+    let [low, high] = ends;
+    vec![it.setting.into(), low, high]
+}
+
+/// A range's ends for people; the lower is `None` where anything less will do, too.
+pub fn range(range: &Range) -> [Option<String>; 2] {
+    let text = |text: &str| match text.strip_suffix("ns").map(str::parse) {
+        Some(Ok(0)) => None,
+        Some(Ok(ns)) => Some(format::duration(ns)),
+        _ => Some(text.to_owned()),
+    };
+    [text(&range.low), text(&range.high)]
+}
+
+/// A sentence on what breakers withheld.
+pub fn withheld(it: &Withheld) -> String {
+    let [low, mid, high] = it.share.map(percent);
+    let open = format::duration(it.open_ns);
+    let (what, interval) = match it.counted {
+        true => ([&mid, " of the calls were refused"].concat(), String::new()),
+        false => (
+            ["About ", &mid, " of the demand was withheld"].concat(),
+            [" (", &low, " to ", &high, ")"].concat(),
+        ),
+    };
+    [
+        &what,
+        &interval,
+        ": breakers were open for ",
+        &open,
+        " in all.",
+    ]
+    .concat()
+}
+
+/// Where the calls do not tell the state.
+fn unknown(observed: &Observed) -> Option<String> {
+    let states = observed.breakers.iter().flat_map(|it| &it.states);
+    let (mut unknown, mut all) = (0u64, 0u64);
+    for it in states {
+        let length = it.to.saturating_sub(it.from).max(0) as u64;
+        all = all.saturating_add(length);
+        if it.state == Seen::Unknown {
+            unknown = unknown.saturating_add(length);
+        }
+    }
+    let share = format::share(unknown, all);
+    match unknown {
+        0 => None,
+        _ if unknown == all => Some(
+            "Too few calls to tell what the breakers did: the states cannot be told, and none is guessed."
+                .to_owned(),
+        ),
+        _ => Some(["For ", &share, " of the time the calls do not tell the state."].concat()),
+    }
+}
