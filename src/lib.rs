@@ -30,3 +30,4 @@ pub mod tiers;
 pub mod timeline;
 pub mod view;
 pub mod viewport;
+pub mod what_if;

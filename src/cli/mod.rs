@@ -11,6 +11,7 @@ mod input;
 mod inspect;
 mod plot;
 mod replay;
+mod what_if;
 
 use std::io::{self, Write};
 
@@ -36,6 +37,8 @@ enum Command {
     Herds(herds::Options),
     /// Tells timeouts in use and proposes some, what pools bear, and what was worked on for nobody.
     Advise(advise::Options),
+    /// Says what other settings would have done to the same calls, side by side and as a grid.
+    WhatIf(what_if::Options),
     /// Draws a view as a PNG or an SVG.
     Plot(plot::Options),
 }
@@ -47,6 +50,7 @@ impl Command {
             Command::Replay(options) => &options.asked.files.input,
             Command::Herds(options) => &options.asked.files.input,
             Command::Advise(options) => &options.files.input,
+            Command::WhatIf(options) => &options.asked.files.input,
             Command::Plot(options) => options.input(),
         }
     }
@@ -119,6 +123,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Replay(options) => replay::run(options),
         Command::Herds(options) => herds::run(options),
         Command::Advise(options) => advise::run(options),
+        Command::WhatIf(options) => what_if::run(options),
         Command::Plot(options) => plot::run(options),
     }
 }

@@ -19,3 +19,4 @@ mod retries;
 mod table;
 mod twins;
 mod view;
+mod what_if;
