@@ -20,6 +20,7 @@ pub mod observed;
 pub mod order;
 pub mod outcome;
 pub mod plot;
+pub mod recorded;
 pub mod replay;
 pub mod retries;
 pub mod rows;

@@ -14,6 +14,7 @@ mod observed;
 mod picture;
 mod plot;
 mod real;
+mod recorded;
 mod replay;
 mod retries;
 mod table;
