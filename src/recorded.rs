@@ -20,7 +20,8 @@ pub struct Recorded<'a> {
     pub name: &'a str,
 }
 
-const STATES: [State; 7] = [
+/// All states.
+pub const STATES: [State; 7] = [
     State::Closed,
     State::Open,
     State::HalfOpen,

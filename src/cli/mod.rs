@@ -5,6 +5,7 @@
 
 mod advise;
 mod clickhouse;
+mod compare;
 mod edge;
 mod herds;
 mod input;
@@ -39,6 +40,8 @@ enum Command {
     Advise(advise::Options),
     /// Says what other settings would have done to the same calls, side by side and as a grid.
     WhatIf(what_if::Options),
+    /// Says what distinguishes the spans of some time (--from, --to) from all others.
+    Compare(compare::Options),
     /// Draws a view as a PNG or an SVG.
     Plot(plot::Options),
 }
@@ -51,6 +54,7 @@ impl Command {
             Command::Herds(options) => &options.asked.files.input,
             Command::Advise(options) => &options.files.input,
             Command::WhatIf(options) => &options.asked.files.input,
+            Command::Compare(options) => &options.asked.files.input,
             Command::Plot(options) => options.input(),
         }
     }
@@ -124,6 +128,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Herds(options) => herds::run(options),
         Command::Advise(options) => advise::run(options),
         Command::WhatIf(options) => what_if::run(options),
+        Command::Compare(options) => compare::run(options),
         Command::Plot(options) => plot::run(options),
     }
 }

@@ -4,6 +4,7 @@ mod advise;
 mod calls;
 mod cli;
 mod clickhouse;
+mod compare;
 mod engine;
 mod files;
 mod fit;
