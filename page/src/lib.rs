@@ -1,10 +1,10 @@
 //! The browser: the only place that knows of it. One program, started on two threads.
 //!
-//! On the page's thread [`start`] builds the [`page::App`], which owns the document. In the worker
-//! `www/worker.js` calls [`start_engine`], which owns the data. Between them go the messages of
-//! [`herdscope::messages`], packed by [`wire`]. Invariant: nothing here computes what could be computed,
-//! and tested, without a browser; that is in [`herdscope::engine`], [`herdscope::viewport`] and
-//! [`herdscope::format`]. Pinned by the browser tests.
+//! On the page's thread `start` builds the `page::App`, which owns the document. In the worker
+//! `www/worker.js` calls `start_engine`, which owns the data. Between them go the messages of
+//! `herdscope::messages`, packed by `wire`. Invariant: nothing here computes what could be computed,
+//! and tested, without a browser; that is in `herdscope::engine`, `herdscope::viewport` and
+//! `herdscope::format`. Pinned by the browser tests.
 
 #![cfg(target_arch = "wasm32")]
 

@@ -11,7 +11,7 @@ mod grid;
 
 use halfopen::Config;
 
-use self::grid::{Best, Trips};
+use self::grid::{Best, Search, Trips};
 use super::{Observed, Phase, Seen, Traffic, silence};
 use crate::calls::Calls;
 use crate::order;
@@ -46,44 +46,75 @@ const WITHIN_NS: i64 = 50_000_000;
 /// How many explanations are given at most.
 const MOST: usize = 3;
 
-/// The settings that explain best what was seen, the best first; none where no breaker opened.
-/// `observed` gets its re-openings where the best of them has it.
+/// The search for the settings that explain what was seen, in steps: others may have their turn between
+/// them, and it can be dropped after any.
+pub struct Fitting {
+    periods: Vec<Period>,
+    search: Search,
+}
+
+impl Fitting {
+    /// `None` where no breaker opened: there is nothing to explain.
+    pub fn new(observed: &Observed) -> Option<Fitting> {
+        Some(Fitting {
+            periods: periods(observed)?,
+            search: Search::new(),
+        })
+    }
+
+    /// Steps done, and steps in all.
+    pub fn progress(&self) -> (usize, usize) {
+        self.search.progress()
+    }
+
+    /// Does a step. O(calls).
+    pub fn step(&mut self) {
+        self.search.step(&self.periods);
+    }
+
+    /// The settings that explain best what was seen, the best first. `observed` gets its re-openings where
+    /// the best of them has it.
+    pub fn finish(self, observed: &mut Observed, calls: &Calls) -> Vec<Fit> {
+        let mut fits: Vec<(Fit, Replay)> = Vec::new();
+        for best in self.search.finish() {
+            let Some((settings, ranges)) = complete(observed, &self.periods, &best) else {
+                continue;
+            };
+            let options = Options {
+                config: settings.clone(),
+                shared: !observed.per_instance,
+            };
+            let fit = Fit {
+                settings,
+                agreement: 0.0,
+                ranges,
+            };
+            fits.push((fit, replay::replay(calls, &options)));
+        }
+        // Re-openings are only known to lie in a stretch of time: where in it, the best fit says.
+        for (fit, replay) in &mut fits {
+            let mut refined = observed.clone();
+            refined.refine(replay);
+            fit.agreement = agreement(&refined, replay);
+        }
+        let mut fits = order::sorted(fits, &mut |a, b| b.0.agreement.total_cmp(&a.0.agreement));
+        fits.truncate(MOST);
+        if let Some((_, replay)) = fits.first() {
+            observed.refine(replay);
+        }
+        fits.into_iter().map(|(fit, _)| fit).collect()
+    }
+}
+
+/// All steps of a [`Fitting`] at once; no settings where no breaker opened.
 pub fn fit(observed: &mut Observed, calls: &Calls) -> Vec<Fit> {
-    let Some(periods) = periods(observed) else {
+    let Some(mut fitting) = Fitting::new(observed) else {
         return Vec::new();
     };
-    let mut fits: Vec<(Fit, Replay)> = Vec::new();
-    for best in grid::search(&periods) {
-        let options = |settings| Options {
-            config: settings,
-            shared: !observed.per_instance,
-        };
-        let Some((settings, ranges)) = complete(observed, &periods, &best) else {
-            continue;
-        };
-        let replay = replay::replay(calls, &options(settings.clone()));
-        let fit = Fit {
-            settings,
-            agreement: 0.0,
-            ranges,
-        };
-        fits.push((fit, replay));
+    while fitting.progress().0 < fitting.progress().1 {
+        fitting.step();
     }
-    // Re-openings are only known to lie in a stretch of time: where in it, the best fit says.
-    let score = |fit: &(Fit, Replay), observed: &Observed| {
-        let mut refined = observed.clone();
-        refined.refine(&fit.1);
-        agreement(&refined, &fit.1)
-    };
-    for fit in &mut fits {
-        fit.0.agreement = score(fit, observed);
-    }
-    let mut fits = order::sorted(fits, &mut |a, b| b.0.agreement.total_cmp(&a.0.agreement));
-    fits.truncate(MOST);
-    if let Some((_, replay)) = fits.first() {
-        observed.refine(replay);
-    }
-    fits.into_iter().map(|(fit, _)| fit).collect()
+    fitting.finish(observed, calls)
 }
 
 /// The share of the observed transitions that the replay makes within 50 ms; what it makes besides

@@ -1,9 +1,10 @@
 //! What the breakers evidently did, told from the calls alone, without any settings.
 //!
 //! A breaker that opens leaves a silence where calls used to be, or refusals if they were recorded
-//! ([`silence`]). After it a few probes pass, nothing more until their results are in, then everything
-//! or the next silence ([`probes`]). A share that grows instead of everything at once is a ramp
-//! ([`ramp`]). Where spans record the breaker's state it is read, not guessed ([`told`]). Owns the states and how sure they are. Invariant: the stretches of a breaker follow
+//! (`silence`). After it a few probes pass, nothing more until their results are in, then everything
+//! or the next silence (`probes`). A share that grows instead of everything at once is a ramp
+//! (`ramp`). Where spans record the breaker's state it is read, not guessed (`told`). Owns the states
+//! and how sure they are. Invariant: the stretches of a breaker follow
 //! each other without gaps from the first call of the edge to its last end; what the calls cannot tell
 //! is [`Seen::Unknown`], never a guess. Cost: O(calls log calls + calls x phases). Pinned by
 //! `tests/it/observed.rs` against breakers whose transitions are known to the nanosecond.
@@ -18,7 +19,7 @@ mod withheld;
 use halfopen::State;
 use serde::{Deserialize, Serialize};
 
-pub use self::fit::{Fit, Range, agreement, fit};
+pub use self::fit::{Fit, Fitting, Range, agreement, fit};
 use self::probes::Probes;
 use self::silence::Silence;
 pub use self::withheld::{Withheld, withheld};

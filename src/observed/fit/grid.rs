@@ -45,35 +45,23 @@ fn sizes() -> Vec<u32> {
 /// Lengths of time windows that people choose, in seconds.
 const SECONDS: &[u32] = &[1, 2, 3, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 300];
 
-/// The best choice with a window of calls and the best with one of time, if they explain anything.
-pub(super) fn search(periods: &[Period]) -> Vec<Best> {
-    let sizes = sizes();
-    let calls: Vec<Window> = sizes.iter().map(|&it| Window::Calls(it)).collect();
-    let times: Vec<Window> = SECONDS.iter().map(|&it| Window::Seconds(it)).collect();
-    let best = [calls, times].map(|windows| best_of(periods, &windows, &sizes));
-    best.into_iter().flatten().collect()
+/// The search, a window at a time.
+pub(super) struct Search {
+    sizes: Vec<u32>,
+    /// Those of calls, then those of time.
+    windows: Vec<Window>,
+    done: usize,
+    /// Of windows of calls, and of time.
+    best: [Option<Best>; 2],
+    likeliest: [Option<Likely>; 2],
 }
 
-fn best_of(periods: &[Period], windows: &[Window], sizes: &[u32]) -> Option<Best> {
-    let mut best: Option<Best> = None;
-    for_each(periods, windows, sizes, &mut |it, _| widen(&mut best, it));
-    let mut best = best.filter(|it| it.explained > 0)?;
-    // Of those that explain as much, the likeliest: people choose round values, and a breaker that
-    // trips late had calls until then.
-    let usual: Vec<Window> = windows.iter().copied().filter(Window::is_round).collect();
-    let mut least = f64::INFINITY;
-    for_each(periods, &usual, sizes, &mut |it, rates| {
-        let round = is_round(it.min) && it.fail.is_multiple_of(5);
-        if it.explained < best.explained || !round {
-            return;
-        }
-        let cost = oddness(it) + lateness(periods, rates, it);
-        if cost < least {
-            least = cost;
-            (best.window, best.min, best.fail) = (it.window, it.min, it.fail);
-        }
-    });
-    Some(best)
+/// Of the choices with round values that explain as much, the likeliest: people choose round values, and
+/// a breaker that trips late had calls until then.
+#[derive(Clone, Copy)]
+struct Likely {
+    choice: Choice,
+    cost: f64,
 }
 
 /// Results and failures in the window after each result of a period.
@@ -88,21 +76,42 @@ struct Choice {
     explained: u32,
 }
 
-/// Calls `look` for every choice, with the results and failures in its window after each result.
-fn for_each(
-    periods: &[Period],
-    windows: &[Window],
-    sizes: &[u32],
-    look: &mut dyn FnMut(Choice, &[Rates]),
-) {
-    let mut rates: Vec<Rates> = vec![Vec::new(); periods.len()];
-    for &window in windows {
-        let mut table = vec![[0u32; 101]; sizes.len()];
+impl Search {
+    pub(super) fn new() -> Search {
+        let sizes = sizes();
+        let calls = sizes.iter().map(|&it| Window::Calls(it));
+        let windows = calls
+            .chain(SECONDS.iter().map(|&it| Window::Seconds(it)))
+            .collect();
+        Search {
+            sizes,
+            windows,
+            done: 0,
+            best: [None, None],
+            likeliest: [None, None],
+        }
+    }
+
+    /// Windows that have been tried, and how many there are.
+    pub(super) fn progress(&self) -> (usize, usize) {
+        (self.done, self.windows.len())
+    }
+
+    /// Tries the next window. O(results + minimums x periods).
+    pub(super) fn step(&mut self, periods: &[Period]) {
+        let Some(&window) = self.windows.get(self.done) else {
+            return;
+        };
+        self.done += 1;
+        let kind = usize::from(matches!(window, Window::Seconds(_)));
+        let (best, likeliest) = (&mut self.best[kind], &mut self.likeliest[kind]);
+        let mut rates: Vec<Rates> = vec![Vec::new(); periods.len()];
+        let mut table = vec![[0u32; 101]; self.sizes.len()];
         for (period, rates) in periods.iter().zip(&mut rates) {
             rates_after(period, window, rates);
-            count(period, rates, sizes, &mut table);
+            count(period, rates, &self.sizes, &mut table);
         }
-        for (&min, explained) in sizes.iter().zip(&table) {
+        for (&min, explained) in self.sizes.iter().zip(&table) {
             if matches!(window, Window::Calls(size) if min > size) {
                 break;
             }
@@ -113,9 +122,37 @@ fn for_each(
                     fail,
                     explained: explained[fail as usize],
                 };
-                look(choice, &rates);
+                widen(best, choice);
+                prefer(likeliest, choice, periods, &rates);
             }
         }
+    }
+
+    /// The best choice with a window of calls and the best with one of time, if they explain anything.
+    pub(super) fn finish(self) -> Vec<Best> {
+        let choose = |(best, likeliest): (Option<Best>, Option<Likely>)| {
+            let mut best = best.filter(|it| it.explained > 0)?;
+            let likely = likeliest.filter(|it| it.choice.explained == best.explained);
+            if let Some(Likely { choice, .. }) = likely {
+                (best.window, best.min, best.fail) = (choice.window, choice.min, choice.fail);
+            }
+            Some(best)
+        };
+        let found = self.best.into_iter().zip(self.likeliest);
+        found.filter_map(choose).collect()
+    }
+}
+
+/// Takes a choice of round values if it explains more, or as much and is likelier.
+fn prefer(likeliest: &mut Option<Likely>, it: Choice, periods: &[Period], rates: &[Rates]) {
+    let explained = likeliest.map_or(1, |it| it.choice.explained);
+    let round = it.window.is_round() && is_round(it.min) && it.fail.is_multiple_of(5);
+    if it.explained < explained || !round {
+        return;
+    }
+    let cost = oddness(it) + lateness(periods, rates, it);
+    if likeliest.is_none_or(|best| it.explained > explained || cost < best.cost) {
+        *likeliest = Some(Likely { choice: it, cost });
     }
 }
 
