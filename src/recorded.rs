@@ -33,6 +33,7 @@ pub const STATES: [State; 7] = [
 
 /// Writes the values of `breaker.state`, `breaker.generation`, `breaker.rejected` (whether it is true) and
 /// `breaker.name`, empty where there is none.
+#[inline(never)]
 pub fn write(text: &mut String, state: &str, generation: &str, rejected: bool, name: &str) {
     let rejected = if rejected { "1" } else { "0" };
     let state = STATES.iter().find(|it| it.as_str() == state);
@@ -48,7 +49,8 @@ pub fn write(text: &mut String, state: &str, generation: &str, rejected: bool, n
     ]);
 }
 
-/// Reads what [`write`] wrote.
+/// Reads what [`write()`] wrote.
+#[inline(never)]
 pub fn read(text: &str) -> Recorded<'_> {
     let mut parts = text.splitn(4, '/');
     let mut part = || parts.next().unwrap_or("");

@@ -181,6 +181,7 @@ impl SpanTable {
 
     /// What is recorded of the breaker that a call passed, and by which span: its own, or the one around
     /// it in the same service.
+    #[inline(never)]
     pub fn recorded_of_call(&self, span: SpanIdx) -> Option<(SpanIdx, Recorded<'_>)> {
         let own = self.recorded(span).map(|it| (span, it));
         own.or_else(|| match self.parent(span) {

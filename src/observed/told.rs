@@ -10,7 +10,6 @@
 use std::ops::Range;
 
 use halfopen::State;
-use rustc_hash::FxHashMap;
 
 use super::silence::Silence;
 use super::{Seen, Stretch, Traffic};
@@ -34,18 +33,12 @@ pub(super) fn told(table: &SpanTable, calls: &Calls) -> Vec<Vec<Told>> {
     if table.breaker.is_empty() {
         return told;
     }
-    let mut named: FxHashMap<u32, u32> = FxHashMap::default();
     let recorded = |at: usize| table.recorded_of_call(calls.span[at]);
     let name = |text| table.names.find(text).unwrap_or(0);
-    for (_, it) in (0..calls.len()).filter_map(recorded) {
-        *named.entry(name(it.name)).or_default() += 1;
-    }
-    let most = named
-        .into_iter()
-        .max_by_key(|&(it, count)| (count, table.names.get(it)))
-        .map(|it| it.0);
+    let named = (0..calls.len()).filter_map(recorded);
+    let most = most_frequent(table, named.map(|it| name(it.1.name)).collect());
     for at in 0..calls.len() {
-        let Some((span, it)) = recorded(at).filter(|it| Some(name(it.1.name)) == most) else {
+        let Some((span, it)) = recorded(at).filter(|it| name(it.1.name) == most) else {
             continue;
         };
         let Some(state) = it.state else {
@@ -69,6 +62,19 @@ pub(super) fn told(table: &SpanTable, calls: &Calls) -> Vec<Vec<Told>> {
         });
     }
     told
+}
+
+/// The name that comes most often, of equals the first in the alphabet.
+fn most_frequent(table: &SpanTable, mut names: Vec<u32>) -> u32 {
+    let text = |name: u32| table.names.get(name);
+    order::sort(&mut names, &mut |a, b| text(a).cmp(text(b)));
+    let mut best = (0, 0);
+    for same in names.chunk_by(|a, b| a == b) {
+        if same.len() > best.0 {
+            best = (same.len(), same[0]);
+        }
+    }
+    best.1
 }
 
 fn seen(state: State) -> Seen {

@@ -378,3 +378,21 @@ fn attributes_of_json_are_read() {
     assert_eq!(told, (Some(State::Open), Some(7), true, "api"));
     assert_eq!(it.table.outcome[0], herdscope::outcome::Outcome::Rejected);
 }
+
+/// Of several breakers in one process the one that most calls passed is told of.
+#[test]
+fn the_breaker_that_most_calls_passed_counts() {
+    let dataset = dataset(
+        "a 1 - web client 0+1 >api %closed/0/0/b
+         b 1 - web client 10+1 >api %open/7/0/a
+         c 1 - web client 20+1 >api %closed/0/0/b
+         d 1 - web client 30+1 >api %open/9/0/c",
+    );
+    let observed = observe(&dataset.table, &dataset.edges[0].calls, false);
+    let states: Vec<Seen> = observed.breakers[0]
+        .states
+        .iter()
+        .map(|it| it.state)
+        .collect();
+    assert_eq!(states, [Seen::Closed]);
+}
