@@ -32,14 +32,7 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<(), Failure> {
     let config = edge::config(&options.breaker)?;
     let dataset = options.asked.read()?;
-    let unreliable = counts_sampled_calls(&config, &dataset);
-    if unreliable {
-        eprintln!(
-            "herdscope: note: the window counts calls and the spans are sampled: it took longer to fill \
-             than in production, so the replay trips late or not at all; a time window and a lower min \
-             are less wrong"
-        );
-    }
+    warn_if_sampled(&config, &dataset);
     if dataset.table.is_empty() {
         return no_spans(options, &config, &dataset);
     }
@@ -54,6 +47,17 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     } else {
         let attempts = herds::attempts(&dataset.table, &edge.calls, &(&replay).into());
         print(&as_text(edge, &how.config, &replay, &attempts))
+    }
+}
+
+/// Says on standard error that a count window over a sample misleads.
+pub fn warn_if_sampled(config: &Config, dataset: &Dataset) {
+    if counts_sampled_calls(config, dataset) {
+        eprintln!(
+            "herdscope: note: the window counts calls and the spans are sampled: it took longer to fill \
+             than in production, so the replay trips late or not at all; a time window and a lower min \
+             are less wrong"
+        );
     }
 }
 

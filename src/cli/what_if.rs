@@ -10,7 +10,7 @@ use herdscope::what_if::{Axis, Case, Cases, Figures, Grid, KEYS};
 use serde_json::{Value, json};
 
 use super::edge::{self, Asked};
-use super::{Failure, ns, print, print_json};
+use super::{Failure, ns, print, print_json, replay};
 
 #[derive(Debug, Args)]
 pub struct Options {
@@ -39,6 +39,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let present = settings.pop().unwrap_or_default();
     let keys = options.grid.as_deref().map(keys).transpose()?;
     let dataset = options.asked.read()?;
+    replay::warn_if_sampled(&present, &dataset);
     let json = options.asked.files.json;
     if dataset.table.is_empty() {
         return if json {
@@ -181,6 +182,9 @@ fn as_text(answer: &Answer<'_>) -> String {
             line(format!("  {}", sentence(it)));
         }
     }
+    if answer.timeout.is_none() {
+        line("too few calls went well to propose a timeout".to_owned());
+    }
     if let Some(grid) = &answer.grid {
         grid_text(grid, edge.calls.len() as u64, &mut line);
     }
@@ -204,8 +208,12 @@ fn sentence(it: &Figures) -> String {
             format!(", opens {times}{after}")
         }
     };
+    let unknown = match it.without_outcome {
+        0 => String::new(),
+        n => format!(", {} let through without an outcome", format::count(n)),
+    };
     format!(
-        "{withheld} withheld, {} failed{cut}, threads held for {}{trips}",
+        "{withheld} withheld, {} failed{cut}{unknown}, threads held for {}{trips}",
         format::count(it.failed),
         format::duration(it.held_ns),
     )
