@@ -1,7 +1,7 @@
 //! Calls: the client spans of each edge, as a breaker on that edge sees them.
 //!
 //! Owns who calls whom. A call is a client span (in files without span kinds: a span whose child
-//! belongs to another service); its callee is the service of its child, else the peer that its
+//! belongs to another service), or what a breaker recorded of one that it refused; its callee is the service of its child, else the peer that its
 //! attributes name, else that of the same operation's other calls. A service that only passes calls
 //! on stands in `via` and is no callee. Invariant: each call is on exactly one edge. O(spans · log).
 //! Pinned by `tests/it/calls.rs`.
@@ -17,6 +17,7 @@ use crate::outcome::Outcome;
 use crate::retries::Retries;
 use crate::rows::{Kind, NONE, UNKNOWN_DURATION};
 use crate::spans::{Parent, ServiceIdx, SpanIdx, SpanTable};
+use crate::strings::Strings;
 
 /// A caller, a callee and the calls between them.
 #[derive(Clone, Debug)]
@@ -287,10 +288,22 @@ impl Links {
     fn is_call(&self, table: &SpanTable, at: usize) -> bool {
         match table.kind[at] {
             Kind::Client => true,
-            Kind::Unset => self.child(at).is_some(),
-            Kind::Server | Kind::Internal | Kind::Producer | Kind::Consumer => false,
+            Kind::Unset => self.child(at).is_some() || is_refused(table, at),
+            Kind::Internal => is_refused(table, at),
+            Kind::Server | Kind::Producer | Kind::Consumer => false,
         }
     }
+}
+
+/// Whether the span stands for a call that a breaker refused, so that there is no client span.
+fn is_refused(table: &SpanTable, at: usize) -> bool {
+    let span = SpanIdx(at as u32);
+    let refused = table.recorded(span).is_some_and(|it| it.rejected);
+    refused
+        && match table.parent(span) {
+            Parent::Span(SpanIdx(parent)) => table.kind[parent as usize] != Kind::Client,
+            Parent::Root | Parent::Missing => true,
+        }
 }
 
 /// Where each service passes its calls on to, if passing on is all it does: every span of it is a
@@ -353,6 +366,8 @@ struct Routes<'a> {
     passing: &'a [Option<ServiceIdx>],
     /// The service that answers to a peer's name.
     by_peer: FxHashMap<u32, u32>,
+    /// The service that a breaker of some name guards.
+    by_breaker: FxHashMap<u32, u32>,
     /// The callee of a caller's operation.
     by_operation: FxHashMap<(ServiceIdx, u32), u32>,
 }
@@ -362,9 +377,11 @@ impl<'a> Routes<'a> {
         let mut routes = Routes {
             passing,
             by_peer: HashMap::default(),
+            by_breaker: HashMap::default(),
             by_operation: HashMap::default(),
         };
         let mut peers: FxHashMap<u32, Tally> = HashMap::default();
+        let mut breakers: FxHashMap<u32, Tally> = HashMap::default();
         let mut operations: FxHashMap<(ServiceIdx, u32), Tally> = HashMap::default();
         for at in (0..table.len()).filter(|&at| links.is_call(table, at)) {
             let Some(child) = links.child(at) else {
@@ -376,8 +393,12 @@ impl<'a> Routes<'a> {
             if table.peer[at] != NONE {
                 peers.entry(table.peer[at]).or_default().add(to);
             }
+            if let Some(name) = breaker_name(table, at) {
+                breakers.entry(name).or_default().add(to);
+            }
         }
         routes.by_peer = favourites(table, peers);
+        routes.by_breaker = favourites(table, breakers);
         routes.by_operation = favourites(table, operations);
         routes
     }
@@ -389,8 +410,12 @@ impl<'a> Routes<'a> {
         }
         let peer = table.peer[at];
         let operation = (table.service[at], table.operation[at]);
-        if peer != NONE && peer != crate::strings::Strings::EMPTY {
+        if peer != NONE && peer != Strings::EMPTY {
             return (self.by_peer.get(&peer).copied().unwrap_or(peer), Vec::new());
+        }
+        let guarded = breaker_name(table, at).and_then(|it| self.by_breaker.get(&it));
+        if let Some(&to) = guarded {
+            return (to, Vec::new());
         }
         let to = self.by_operation.get(&operation).copied().unwrap_or(NONE);
         (to, Vec::new())
@@ -410,6 +435,13 @@ impl<'a> Routes<'a> {
         }
         (table.service_name_idx(service), via)
     }
+}
+
+/// The name of the breaker that a call passed.
+fn breaker_name(table: &SpanTable, at: usize) -> Option<u32> {
+    let (_, recorded) = table.recorded_of_call(SpanIdx(at as u32))?;
+    let name = table.names.find(recorded.name)?;
+    (name != Strings::EMPTY).then_some(name)
 }
 
 /// The most frequent name of each key; of equals the first in the alphabet, so that the order of

@@ -84,6 +84,10 @@ const ATTRIBUTES: &[&str] = &[
     "service_name",
     "span.kind",
     "error",
+    "breaker.state",
+    "breaker.generation",
+    "breaker.rejected",
+    "breaker.name",
 ];
 
 /// The header of the last column. It is the same number in every row, so that a whole answer is known by

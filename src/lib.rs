@@ -8,6 +8,7 @@
 pub mod advise;
 pub mod calls;
 pub mod clickhouse;
+pub mod compare;
 pub mod dataset;
 pub mod engine;
 pub mod files;
@@ -24,5 +25,8 @@ pub mod tiers;
 pub mod timeline;
 pub mod view;
 pub mod viewport;
+pub mod what_if;
 
-pub use herdscope_reader::{format, ingest, issues, order, outcome, percent, rows, strings};
+pub use herdscope_reader::{
+    format, ingest, issues, order, outcome, percent, recorded, rows, strings,
+};

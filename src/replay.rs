@@ -2,13 +2,16 @@
 //!
 //! Owns the order of events: by time, at one time settles before acquires, then by start, trace id
 //! and span id; a call acquires at its start and settles at its end, never before its own acquire.
+//! A `timeout` in the settings ends the calls that outlive it at that age ([`end_under`]).
 //! Invariant: the machine is the one that services run; nothing here decides a state. One pass over
 //! the calls, O(1) each. Pinned by `tests/it/replay.rs`, which compares with what real breakers did,
 //! to the nanosecond.
 
+use std::borrow::Cow;
+
 use halfopen::{Config, Machine, Outcome, Permit, State, Transition};
 
-use crate::calls::{CallOutcome, Calls};
+use crate::calls::{CallOutcome, Calls, just_above};
 
 /// How to replay.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,23 +67,88 @@ pub struct RateSample {
 pub fn replay(calls: &Calls, options: &Options) -> Replay {
     let per_instance = !options.shared && calls.instances.iter().any(Option::is_some);
     let mut run = Run::new(calls, options, per_instance);
-    let mut ends = calls.by_end.iter().map(|&at| at as usize).peekable();
+    let Ends { end, order } = Ends::under(calls, options.config.settings().timeout);
+    let mut ends = order.iter().map(|&at| at as usize).peekable();
     for at in 0..calls.len() {
         let now = calls.start[at];
         // A call of no duration settles in its acquire's place, which comes after this.
-        let due = |&next: &usize| {
-            calls.end[next] <= now && calls.start[next] < calls.end[next] || calls.end[next] < now
-        };
+        let due =
+            |&next: &usize| end[next] <= now && calls.start[next] < end[next] || end[next] < now;
         while let Some(ended) = ends.next_if(due) {
-            run.settle(ended);
+            run.settle(ended, end[ended]);
         }
         run.acquire(at);
-        if calls.end[at] <= calls.start[at] {
-            run.settle(at);
+        if end[at] <= calls.start[at] {
+            run.settle(at, end[at]);
         }
     }
-    ends.for_each(|ended| run.settle(ended));
+    ends.for_each(|ended| run.settle(ended, end[ended]));
     run.finish(calls, per_instance)
+}
+
+/// When a call ends under a timeout: at that age, if it outlives it. A failure that ended just above
+/// the timeout was evidently cut by it when it was recorded, and ended when it did.
+pub fn end_under(calls: &Calls, at: usize, timeout: u64) -> i64 {
+    let outlives = match calls.outcome[at] {
+        CallOutcome::Success => timeout,
+        CallOutcome::Failure | CallOutcome::TimedOut => just_above(timeout).end,
+        CallOutcome::Unknown => u64::MAX,
+    };
+    if calls.duration(at) >= outlives {
+        calls.start[at].saturating_add_unsigned(timeout)
+    } else {
+        calls.end[at]
+    }
+}
+
+/// Nanoseconds that a breaker spent closed, open, half-open and ramping.
+pub fn time_in(breaker: &Breaker, replay: &Replay) -> [i64; 4] {
+    let mut time = [0; 4];
+    for (from, to, state) in bands(breaker, replay.from, replay.to) {
+        time[match state {
+            State::Open => 1,
+            State::HalfOpen => 2,
+            State::Ramping => 3,
+            // A replay sets no state by hand.
+            _ => 0,
+        }] += to - from;
+    }
+    time
+}
+
+/// When the calls end, and in which order.
+struct Ends<'a> {
+    end: Cow<'a, [i64]>,
+    order: Cow<'a, [u32]>,
+}
+
+impl<'a> Ends<'a> {
+    fn under(calls: &'a Calls, timeout: Option<u64>) -> Ends<'a> {
+        let Some(timeout) = timeout else {
+            return Ends {
+                end: Cow::Borrowed(&calls.end),
+                order: Cow::Borrowed(&calls.by_end),
+            };
+        };
+        let end: Vec<i64> = (0..calls.len())
+            .map(|at| end_under(calls, at, timeout))
+            .collect();
+        let is_cut = |&at: &u32| end[at as usize] != calls.end[at as usize];
+        // Calls that are cut end in the order in which they start, the others in the order that is
+        // known: nothing has to be sorted.
+        let mut cut = (0..calls.len() as u32).filter(is_cut).peekable();
+        let mut order = Vec::with_capacity(calls.len());
+        let by = |at: u32| (end[at as usize], at);
+        for &next in calls.by_end.iter().filter(|at| !is_cut(at)) {
+            order.extend(std::iter::from_fn(|| cut.next_if(|&at| by(at) < by(next))));
+            order.push(next);
+        }
+        order.extend(cut);
+        Ends {
+            end: Cow::Owned(end),
+            order: Cow::Owned(order),
+        }
+    }
 }
 
 /// The states of a breaker from `from` to `to`, without gaps.
@@ -149,13 +217,12 @@ impl<'a> Run<'a> {
         self.keep_transitions(breaker);
     }
 
-    fn settle(&mut self, at: usize) {
+    fn settle(&mut self, at: usize, end: i64) {
         let Some(permit) = self.permits[at].take() else {
             return;
         };
         let breaker = self.breaker(at);
-        let (start, end) = (self.calls.start[at], self.calls.end[at]);
-        let duration = end.saturating_sub(start).max(0) as u64;
+        let duration = end.saturating_sub(self.calls.start[at]).max(0) as u64;
         let machine = &mut self.machines[breaker];
         let outcome = match self.calls.outcome[at] {
             CallOutcome::Success => Outcome::Success,

@@ -12,6 +12,7 @@ use std::ops::Range;
 use crate::issues::{Code, Issues};
 use crate::order;
 use crate::outcome::Outcome;
+use crate::recorded::{self, Recorded};
 use crate::rows::{Kind, NONE, SpanRows, UNKNOWN_DURATION};
 use crate::strings::Strings;
 
@@ -67,6 +68,9 @@ pub struct SpanTable {
     pub message: Vec<u32>,
     /// The row in its file; the header is row 1.
     pub row: Vec<u32>,
+    /// What it records of the breaker that its call passed, in `names`; [`NONE`] where it does not, no
+    /// entries where no span does. See [`SpanTable::recorded_of_call`].
+    pub breaker: Vec<u32>,
     /// Which of several files it stands in; no entries where there is one.
     pub file: Vec<u16>,
     /// Where the spans of each trace begin, one entry more than there are traces.
@@ -81,7 +85,7 @@ pub struct SpanTable {
     tier: Vec<u8>,
     trace_ids: Strings,
     span_ids: Strings,
-    /// Texts of `operation`, `instance`, `peer` and `message`.
+    /// Texts of `operation`, `instance`, `peer`, `message` and `breaker`, and the names of breakers.
     pub names: Strings,
 }
 
@@ -166,6 +170,28 @@ impl SpanTable {
             MISSING => Parent::Missing,
             at => Parent::Span(SpanIdx(at)),
         }
+    }
+
+    /// What the span records of a breaker.
+    pub fn recorded(&self, span: SpanIdx) -> Option<Recorded<'_>> {
+        let text = self.breaker.get(span.0 as usize).copied();
+        let text = text.filter(|&it| it != NONE)?;
+        Some(recorded::read(self.names.get(text)))
+    }
+
+    /// What is recorded of the breaker that a call passed, and by which span: its own, or the one around
+    /// it in the same service.
+    #[inline(never)]
+    pub fn recorded_of_call(&self, span: SpanIdx) -> Option<(SpanIdx, Recorded<'_>)> {
+        let own = self.recorded(span).map(|it| (span, it));
+        own.or_else(|| match self.parent(span) {
+            Parent::Span(parent)
+                if self.service[parent.0 as usize] == self.service[span.0 as usize] =>
+            {
+                self.recorded(parent).map(|it| (parent, it))
+            }
+            _ => None,
+        })
     }
 
     /// When the span ended, if its duration is known; otherwise when it started.
@@ -365,7 +391,11 @@ fn span_order(rows: &SpanRows, ranks: &[u32], issues: &mut Issues) -> Vec<u32> {
                         name(&rows.operation),
                         name(&rows.instance),
                     ),
-                    (name(&rows.peer), name(&rows.message)),
+                    (
+                        name(&rows.peer),
+                        name(&rows.message),
+                        rows.names.get(rows.breaker_of(at)),
+                    ),
                 )
             };
             let place = |at: usize| (rows.file_of(at), rows.row[at]);
@@ -399,6 +429,7 @@ fn says_the_same(rows: &SpanRows, a: usize, b: usize) -> bool {
         && same(&rows.instance, a, b)
         && same(&rows.peer, a, b)
         && same(&rows.message, a, b)
+        && rows.breaker_of(a) == rows.breaker_of(b)
 }
 
 /// The services in the order of their names, and the number of each by its index in `names`.
@@ -460,6 +491,10 @@ fn gather(rows: &SpanRows, ranks: &[u32], order: &[u32], services: &ServiceNumbe
         peer: take(&rows.peer, order),
         message: take(&rows.message, order),
         row: take(&rows.row, order),
+        breaker: match rows.breaker.is_empty() {
+            true => Vec::new(),
+            false => take(&rows.breaker, order),
+        },
         file: match rows.later_files.is_empty() {
             true => Vec::new(),
             false => order.iter().map(|&at| rows.file_of(at as usize)).collect(),

@@ -79,6 +79,8 @@ pub enum Pane {
     Herds,
     /// The breaker's settings.
     Breaker,
+    /// What other settings would have done to these calls.
+    WhatIf,
     /// Timeouts and pools.
     Timeouts,
     /// The picked trace.
@@ -208,6 +210,7 @@ impl View {
         match self.pane {
             Pane::Herds => {}
             Pane::Breaker => add("pane", "breaker"),
+            Pane::WhatIf => add("pane", "what-if"),
             Pane::Timeouts => add("pane", "timeouts"),
             Pane::Trace => add("pane", "trace"),
         }
@@ -286,7 +289,7 @@ fn expected(key: &str) -> &'static str {
         "edge" => "CALLER->CALLEE",
         "breaker" => "settings like window=100,min=20,fail=50%,open=60s,probes=10",
         "color" => "tier or service",
-        "pane" => "herds, breaker, timeouts or trace",
+        "pane" => "herds, breaker, what-if, timeouts or trace",
         "pool" => "a number of threads",
         _ => "1 or 0",
     }
@@ -395,6 +398,7 @@ fn read_pane(value: &str) -> Option<Pane> {
     match value {
         "herds" => Some(Pane::Herds),
         "breaker" => Some(Pane::Breaker),
+        "what-if" => Some(Pane::WhatIf),
         "timeouts" => Some(Pane::Timeouts),
         "trace" => Some(Pane::Trace),
         _ => None,

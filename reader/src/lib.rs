@@ -11,5 +11,6 @@ pub mod issues;
 pub mod order;
 pub mod outcome;
 pub mod percent;
+pub mod recorded;
 pub mod rows;
 pub mod strings;

@@ -1,10 +1,11 @@
 //! Spans as a reader met them: columns in the order of the file, texts interned, nothing resolved.
 //!
-//! Owns what ingest writes and the span table reads. Invariant: every column
-//! has one entry a row. Adding a row allocates nothing beyond the growth of the columns. Pinned by
+//! Owns what ingest writes and the span table reads. Invariant: every column has one entry a row, or none
+//! at all where few files have it. Adding a row allocates nothing beyond the growth of the columns. Pinned by
 //! the tests of the table, which are written as rows.
 
 use crate::outcome::Outcome;
+use crate::recorded;
 use crate::strings::Strings;
 
 /// The index that stands for "none" in the columns that can be empty.
@@ -72,6 +73,8 @@ pub struct SpanRow<'a> {
     pub peer: Option<&'a str>,
     /// The status message.
     pub message: &'a str,
+    /// What it records of the breaker that its call passed, as [`crate::recorded`] writes it.
+    pub breaker: Option<&'a str>,
     /// The row in the file; the header is row 1.
     pub row: u32,
 }
@@ -93,13 +96,15 @@ pub struct SpanRows {
     pub kind: Vec<Kind>,
     pub outcome: Vec<Outcome>,
     pub row: Vec<u32>,
+    /// No entries where no row has any.
+    pub breaker: Vec<u32>,
     /// Where the rows of each file but the first begin, ascending.
     pub later_files: Vec<u32>,
     /// Texts of `trace`.
     pub trace_ids: Strings,
     /// Texts of `span` and `parent`.
     pub span_ids: Strings,
-    /// Texts of `service`, `operation`, `instance`, `peer` and `message`.
+    /// Texts of `service`, `operation`, `instance`, `peer`, `message` and `breaker`, and the names of breakers.
     pub names: Strings,
 }
 
@@ -123,6 +128,27 @@ impl SpanRows {
         self.kind.push(row.kind);
         self.outcome.push(row.outcome);
         self.row.push(row.row);
+        if row.breaker.is_some() || !self.breaker.is_empty() {
+            self.note_breaker(row.breaker);
+        }
+    }
+
+    #[cold]
+    fn note_breaker(&mut self, text: Option<&str>) {
+        // The rows so far had none.
+        self.breaker.resize(self.len() - 1, NONE);
+        self.breaker.push(match text {
+            Some(text) => {
+                self.names.intern(recorded::read(text).name);
+                self.names.intern(text)
+            }
+            None => NONE,
+        });
+    }
+
+    /// What a row records of a breaker, in `names`; [`NONE`] where it does not.
+    pub fn breaker_of(&self, at: usize) -> u32 {
+        self.breaker.get(at).copied().unwrap_or(NONE)
     }
 
     /// Which of the files a row stands in. O(log files).
@@ -152,6 +178,9 @@ impl SpanRows {
                 peer: if_any(&other.peer),
                 message: name(&other.message),
                 row: other.row[at],
+                breaker: Some(other.breaker_of(at))
+                    .filter(|&it| it != NONE)
+                    .map(|it| other.names.get(it)),
             });
         }
     }

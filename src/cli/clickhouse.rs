@@ -79,7 +79,26 @@ impl ClickHouse {
         }))
     }
 
-    fn query(&self) -> Result<Query, Failure> {
+    /// The window, for a command that looks into files by it.
+    pub fn selection(&self) -> Result<std::ops::Range<i64>, Failure> {
+        if self.url.is_some() {
+            return Err(Failure::Usage(
+                "--clickhouse: --from and --to would be all that is read, with nothing to compare it with; \
+                 read a wider window into a file first"
+                    .to_owned(),
+            ));
+        }
+        let (from, to) = self.window()?;
+        match from {
+            Some(from) => Ok(from..to),
+            None => Err(Failure::Usage(
+                "--from: expected when the time begins that is compared, as in 2026-03-29T01:00:00Z"
+                    .to_owned(),
+            )),
+        }
+    }
+
+    fn window(&self) -> Result<(Option<i64>, i64), Failure> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.map_or(0, |it| i64::try_from(it.as_nanos()).unwrap_or(i64::MAX));
         let from = self.from.as_deref().map(|text| time("--from", text, now));
@@ -91,6 +110,11 @@ impl ClickHouse {
                 print_time(to)
             )));
         }
+        Ok((from, to))
+    }
+
+    fn query(&self) -> Result<Query, Failure> {
+        let (from, to) = self.window()?;
         if self.table.split('.').any(str::is_empty) {
             return Err(Failure::Usage(format!(
                 "--table: got \u{201c}{}\u{201d}, expected TABLE or DATABASE.TABLE",

@@ -34,6 +34,14 @@ impl Asked {
         find_edge(dataset, self.named()?.as_ref())
     }
 
+    /// The edge that is meant, or the one with the most calls, if there is any.
+    pub fn find_any<'a>(&self, dataset: &'a Dataset) -> Result<Option<&'a Edge>, Failure> {
+        match &self.edge {
+            Some(_) => self.find(dataset).map(Some),
+            None => Ok(dataset.edges.first()),
+        }
+    }
+
     pub fn shared(&self) -> bool {
         self.per_instance == YesNo::No
     }

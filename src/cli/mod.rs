@@ -5,12 +5,14 @@
 
 mod advise;
 mod clickhouse;
+mod compare;
 mod edge;
 mod herds;
 mod input;
 mod inspect;
 mod plot;
 mod replay;
+mod what_if;
 
 use std::io::{self, Write};
 
@@ -36,6 +38,10 @@ enum Command {
     Herds(herds::Options),
     /// Tells timeouts in use and proposes some, what pools bear, and what was worked on for nobody.
     Advise(advise::Options),
+    /// Says what other settings would have done to the same calls, side by side and as a grid.
+    WhatIf(what_if::Options),
+    /// Says what distinguishes the spans of some time (--from, --to) from all others.
+    Compare(compare::Options),
     /// Draws a view as a PNG or an SVG.
     Plot(plot::Options),
 }
@@ -47,6 +53,8 @@ impl Command {
             Command::Replay(options) => &options.asked.files.input,
             Command::Herds(options) => &options.asked.files.input,
             Command::Advise(options) => &options.files.input,
+            Command::WhatIf(options) => &options.asked.files.input,
+            Command::Compare(options) => &options.asked.files.input,
             Command::Plot(options) => options.input(),
         }
     }
@@ -119,6 +127,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Replay(options) => replay::run(options),
         Command::Herds(options) => herds::run(options),
         Command::Advise(options) => advise::run(options),
+        Command::WhatIf(options) => what_if::run(options),
+        Command::Compare(options) => compare::run(options),
         Command::Plot(options) => plot::run(options),
     }
 }

@@ -1,7 +1,7 @@
 //! `herdscope replay`: the breaker over the calls of an edge.
 
 use clap::Args;
-use halfopen::{Config, State, Window};
+use halfopen::{Config, Window};
 use herdscope::calls::Edge;
 use herdscope::dataset::Dataset;
 use herdscope::format;
@@ -32,14 +32,7 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<(), Failure> {
     let config = edge::config(&options.breaker)?;
     let dataset = options.asked.read()?;
-    let unreliable = counts_sampled_calls(&config, &dataset);
-    if unreliable {
-        eprintln!(
-            "herdscope: note: the window counts calls and the spans are sampled: it took longer to fill \
-             than in production, so the replay trips late or not at all; a time window and a lower min \
-             are less wrong"
-        );
-    }
+    warn_if_sampled(&config, &dataset);
     if dataset.table.is_empty() {
         return no_spans(options, &config, &dataset);
     }
@@ -54,6 +47,17 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     } else {
         let attempts = herds::attempts(&dataset.table, &edge.calls, &(&replay).into());
         print(&as_text(edge, &how.config, &replay, &attempts))
+    }
+}
+
+/// Says on standard error that a count window over a sample misleads.
+pub fn warn_if_sampled(config: &Config, dataset: &Dataset) {
+    if counts_sampled_calls(config, dataset) {
+        eprintln!(
+            "herdscope: note: the window counts calls and the spans are sampled: it took longer to fill \
+             than in production, so the replay trips late or not at all; a time window and a lower min \
+             are less wrong"
+        );
     }
 }
 
@@ -91,15 +95,15 @@ fn as_json(dataset: &Dataset, edge: &Edge, config: &Config, replay: &Replay) -> 
                 "cause": it.cause.as_str(),
             })
         };
-        let time_in = TimeIn::of(it, replay);
+        let [closed, open, half_open, ramping] = replay::time_in(it, replay);
         json!({
             "instance": it.instance,
             "transitions": it.transitions.iter().map(transition).collect::<Vec<_>>(),
             "time_in": {
-                "closed": ns(time_in.closed),
-                "open": ns(time_in.open),
-                "half_open": ns(time_in.half_open),
-                "ramping": ns(time_in.ramping),
+                "closed": ns(closed),
+                "open": ns(open),
+                "half_open": ns(half_open),
+                "ramping": ns(ramping),
             },
         })
     };
@@ -114,32 +118,6 @@ fn as_json(dataset: &Dataset, edge: &Edge, config: &Config, replay: &Replay) -> 
         "breakers": replay.breakers.iter().map(breaker).collect::<Vec<_>>(),
         "issues": dataset.issues,
     })
-}
-
-/// Nanoseconds in each state.
-#[derive(Default)]
-struct TimeIn {
-    closed: i64,
-    open: i64,
-    half_open: i64,
-    ramping: i64,
-}
-
-impl TimeIn {
-    fn of(breaker: &Breaker, replay: &Replay) -> TimeIn {
-        let mut time = TimeIn::default();
-        for (from, to, state) in replay::bands(breaker, replay.from, replay.to) {
-            let of_state = match state {
-                State::Open => &mut time.open,
-                State::HalfOpen => &mut time.half_open,
-                State::Ramping => &mut time.ramping,
-                // A replay sets no state by hand.
-                _ => &mut time.closed,
-            };
-            *of_state += to - from;
-        }
-        time
-    }
 }
 
 fn as_text(edge: &Edge, config: &Config, replay: &Replay, attempts: &[Attempt]) -> String {
@@ -165,15 +143,15 @@ fn as_text(edge: &Edge, config: &Config, replay: &Replay, attempts: &[Attempt]) 
             "all instances"
         };
         let name = breaker.instance.as_deref().unwrap_or(unnamed);
-        let time_in = TimeIn::of(breaker, replay);
+        let [closed, open, half_open, ramping] = replay::time_in(breaker, replay);
         let share = |time: i64| 100.0 * time as f64 / (replay.to - replay.from).max(1) as f64;
         line(format!(
             "{name}: {}, closed {:.1} %, open {:.1} %, half-open {:.1} %, ramping {:.1} % of the time",
             format::counted(breaker.transitions.len() as u64, "transition"),
-            share(time_in.closed),
-            share(time_in.open),
-            share(time_in.half_open),
-            share(time_in.ramping),
+            share(closed),
+            share(open),
+            share(half_open),
+            share(ramping),
         ));
         for it in &breaker.transitions {
             line(format!(

@@ -3,7 +3,8 @@
 //! A breaker that opens leaves a silence where calls used to be, or refusals if they were recorded
 //! (`silence`). After it a few probes pass, nothing more until their results are in, then everything
 //! or the next silence (`probes`). A share that grows instead of everything at once is a ramp
-//! (`ramp`). Owns the states and how sure they are. Invariant: the stretches of a breaker follow
+//! (`ramp`). Where spans record the breaker's state it is read, not guessed (`told`). Owns the states
+//! and how sure they are. Invariant: the stretches of a breaker follow
 //! each other without gaps from the first call of the edge to its last end; what the calls cannot tell
 //! is [`Seen::Unknown`], never a guess. Cost: O(calls log calls + calls x phases). Pinned by
 //! `tests/it/observed.rs` against breakers whose transitions are known to the nanosecond.
@@ -12,6 +13,7 @@ mod fit;
 mod probes;
 mod ramp;
 mod silence;
+mod told;
 mod withheld;
 
 use halfopen::State;
@@ -145,16 +147,35 @@ pub fn observe(table: &SpanTable, calls: &Calls, shared: bool) -> Observed {
         .collect();
     let per_instance = !shared && calls.instances.iter().any(Option::is_some);
     let traffic = split(calls, &refused, per_instance);
-    let silences: Vec<Vec<Silence>> = traffic.iter().map(silence::silences).collect();
+    let from = calls.start.first().copied().unwrap_or(0);
+    let last_end = calls.by_end.last().map(|&at| calls.end[at as usize]);
+    let to = last_end.unwrap_or(from).max(from);
+    // Several processes in one have no states in common.
+    let alone = per_instance || calls.instances.len() == 1;
+    let told = match alone {
+        true => told::told(table, calls),
+        false => Vec::new(),
+    };
+    let told: Vec<Vec<Stretch>> = (0..traffic.len())
+        .map(|it| {
+            told.get(it)
+                .map_or(Vec::new(), |it| told::states(it, from..to))
+        })
+        .collect();
+    let silences: Vec<Vec<Silence>> = traffic
+        .iter()
+        .zip(&told)
+        .map(|(traffic, told)| match told.is_empty() {
+            true => silence::silences(traffic),
+            false => told::silences(told, traffic),
+        })
+        .collect();
     let phases: Vec<Vec<Phase>> = traffic
         .iter()
         .zip(&silences)
         .map(|(traffic, silences)| phases(traffic, silences))
         .collect();
     let probes = probes::infer(&traffic, &phases);
-    let from = calls.start.first().copied().unwrap_or(0);
-    let last_end = calls.by_end.last().map(|&at| calls.end[at as usize]);
-    let to = last_end.unwrap_or(from).max(from);
     let breakers = traffic
         .iter()
         .enumerate()
@@ -162,7 +183,10 @@ pub fn observe(table: &SpanTable, calls: &Calls, shared: bool) -> Observed {
             instance: per_instance
                 .then(|| calls.instances[place].clone())
                 .flatten(),
-            states: states(it, &silences[place], &phases[place], probes, from..to),
+            states: match told[place].is_empty() {
+                true => states(it, &silences[place], &phases[place], probes, from..to),
+                false => told[place].clone(),
+            },
         })
         .collect();
     Observed {

@@ -9,14 +9,14 @@ use serde_json::Value;
 
 const HERD: &str = "window=100,min=20,fail=50%,open=60s,probes=10";
 
-fn sample() -> String {
+pub fn sample() -> String {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("www/samples/incident.csv.gz")
         .display()
         .to_string()
 }
 
-fn run(arguments: &[&str]) -> Output {
+pub fn run(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_herdscope"))
         .args(arguments)
         .output()
@@ -36,7 +36,7 @@ fn run_with_input(arguments: &[&str], input: &[u8]) -> Output {
     child.wait_with_output().expect("it ends")
 }
 
-fn json(output: &Output) -> Value {
+pub fn json(output: &Output) -> Value {
     assert!(
         output.status.success(),
         "{}",

@@ -14,6 +14,7 @@ use herdscope::spans::SpanTable;
 ///
 /// ```text
 /// TRACE SPAN PARENT|- SERVICE KIND START+DURATION [OUTCOME] [@INSTANCE] [>PEER] [:OPERATION]
+///     [%STATE/GENERATION/REJECTED/NAME]
 /// ```
 pub fn rows(text: &str) -> SpanRows {
     let mut rows = SpanRows::default();
@@ -42,6 +43,7 @@ pub fn rows(text: &str) -> SpanRows {
             instance: tagged('@'),
             peer: tagged('>'),
             message: "",
+            breaker: tagged('%'),
             row: at as u32 + 2,
         });
     }

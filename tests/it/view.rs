@@ -34,13 +34,14 @@ fn a_full_view_reads_as_it_says() {
         hidden: vec!["tier:0".to_owned(), "service:a b".to_owned()],
         trace: Some("b75fa26f".to_owned()),
         pane: Pane::Trace,
+        pool: Some(200),
     };
     assert_eq!(
         view.to_hash(),
         "v=1&src=file:Vorfall%2026%269.csv:13197365:00000000deadbeef\
          &as=trace=Trace%20ID,start=when@ms,zone=%2B02:00&src=https://host/b.json&t=-5..1790409661000000001&y=-1.5..740.25&edge=shop-web->catalog\
          &breaker=window=100,min=20,fail=50%25,open=60s,probes=10&shared=1&lanes=1&color=service\
-         &hide=tier:0&hide=service:a%20b&trace=b75fa26f&pane=trace"
+         &hide=tier:0&hide=service:a%20b&trace=b75fa26f&pane=trace&pool=200"
     );
     assert_eq!(View::parse(&view.to_hash()), (view, Vec::new()));
 }
@@ -170,18 +171,25 @@ fn views() -> impl Strategy<Value = View> {
     let ranks = (-9_999_999..9_999_999i64, 1..9_999_999i64).prop_map(|(from, n)| (from, from + n));
     let viewport = (range, ranks).prop_map(|((t0, t1), (y0, y1))| Viewport { t0, t1, y0, y1 });
     let edge = ("[a-z&=%#]{1,9}", "[a-z&=%#]{1,9}");
-    let pane = prop_oneof![Just(Pane::Herds), Just(Pane::Breaker), Just(Pane::Trace)];
+    let pane = prop_oneof![
+        Just(Pane::Herds),
+        Just(Pane::Breaker),
+        Just(Pane::WhatIf),
+        Just(Pane::Timeouts),
+        Just(Pane::Trace)
+    ];
+    let pool = prop::option::of(1..9_999u32);
     let color = prop_oneof![Just(ColorBy::Tier), Just(ColorBy::Service)];
     (
         files,
         prop::option::of(viewport),
         prop::option::of(edge),
-        (any::<bool>(), any::<bool>(), color, pane),
+        (any::<bool>(), any::<bool>(), color, pane, pool),
         prop::collection::vec(".{1,9}", 0..3),
         prop::option::of(".{1,30}"),
     )
         .prop_map(
-            |(files, viewport, edge, (shared, lanes, color_by, pane), hidden, trace)| View {
+            |(files, viewport, edge, (shared, lanes, color_by, pane, pool), hidden, trace)| View {
                 files,
                 viewport,
                 edge,
@@ -192,6 +200,7 @@ fn views() -> impl Strategy<Value = View> {
                 hidden,
                 trace,
                 pane,
+                pool,
             },
         )
 }

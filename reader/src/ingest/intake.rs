@@ -17,7 +17,8 @@ use super::plan::{ABSENT, Plan};
 use super::sampling::{self, Rates};
 use super::time::{Stamp, Told, Unit, parse_duration};
 use crate::issues::{Code, Issues};
-use crate::outcome::{Evidence, outcome};
+use crate::outcome::{Evidence, Outcome, outcome};
+use crate::recorded;
 use crate::rows::{Kind, NONE, SpanRow, SpanRows};
 
 /// When spans can start, in nanoseconds since 1970: from 1896 to 2116. With [`LONGEST`], the distance
@@ -94,6 +95,7 @@ pub(super) struct Intake {
     made_up: String,
     joined: String,
     message: String,
+    breaker: String,
 }
 
 impl Intake {
@@ -241,6 +243,13 @@ impl Intake {
                 false => (Kind::Client, service, instance, called),
             };
         }
+        let [state, generation, refused, name] = found.breaker;
+        let refused = truth(refused) == Some(true);
+        let told = refused || !state.is_empty();
+        if told {
+            self.breaker.clear();
+            recorded::write(&mut self.breaker, state, generation, refused, name);
+        }
         // What a server span names as its address is itself.
         let calls = matches!(kind, Kind::Client | Kind::Producer | Kind::Unset);
         self.rows.push(SpanRow {
@@ -252,10 +261,14 @@ impl Intake {
             service,
             operation,
             kind,
-            outcome: outcome(evidence),
+            outcome: match refused {
+                true => Outcome::Rejected,
+                false => outcome(evidence),
+            },
             instance: (!instance.is_empty()).then_some(instance),
             peer: (calls && !peer.is_empty()).then_some(peer),
             message,
+            breaker: told.then_some(self.breaker.as_str()),
             row: u32::try_from(row).unwrap_or(u32::MAX),
         });
         (self.made_up, self.joined) = (made_up, joined);
@@ -346,6 +359,12 @@ impl Intake {
                 found.any = true;
                 found.note(key, value);
             });
+        }
+        for &column in &plan.breaker {
+            found.note(
+                plan.headers[column as usize].trim(),
+                record.get(column as usize),
+            );
         }
         for at in (plan.headers.len()..record.len()).step_by(2) {
             found.any = true;
@@ -638,6 +657,8 @@ pub(super) enum Attribute {
     Error,
     Status,
     TraceState,
+    /// A place in `Found::breaker`.
+    Breaker(u8),
 }
 
 /// What an attribute of this name tells.
@@ -662,6 +683,10 @@ pub(super) fn attribute(key: &str) -> Option<Attribute> {
         "service.name" | "service_name" => Attribute::Service,
         "span.kind" => Attribute::Kind,
         "error" => Attribute::Error,
+        "breaker.state" => Attribute::Breaker(0),
+        "breaker.generation" => Attribute::Breaker(1),
+        "breaker.rejected" => Attribute::Breaker(2),
+        "breaker.name" => Attribute::Breaker(3),
         _ => return None,
     })
 }
@@ -682,6 +707,8 @@ struct Found<'a> {
     state: &'a str,
     error: Option<bool>,
     failed: Option<bool>,
+    /// State, generation, whether it refused, name.
+    breaker: [&'a str; 4],
 }
 
 impl<'a> Found<'a> {
@@ -707,6 +734,7 @@ impl<'a> Found<'a> {
             Some(Attribute::Kind) => self.kind = value,
             Some(Attribute::TraceState) => self.state = value,
             Some(Attribute::Error) => self.error = truth(value),
+            Some(Attribute::Breaker(place)) => self.breaker[usize::from(place)] = value,
             Some(Attribute::Status) => self.failed = status(value).failed,
             Some(Attribute::Message(_)) | None => {}
         }

@@ -7,6 +7,7 @@
 use super::exporters::{
     COMMON, EXPORTERS, Exporter, FIELDS, Field, GENERIC, UNITS, normal, unit_of_header,
 };
+use super::intake::{Attribute, attribute};
 use super::time::{self, Stamp, Unit, parse_duration, parse_time, parse_time_in};
 use super::told::Told;
 use crate::order::sorted;
@@ -26,6 +27,8 @@ pub(super) struct Plan {
     pub(super) headers: Cells,
     columns: [[u32; TRIED]; FIELDS],
     pub(super) attributes: Vec<u32>,
+    /// Columns that are attributes of breakers themselves.
+    pub(super) breaker: Vec<u32>,
     /// What the header of the start says of its unit, else the exporter, else the sample.
     pub(super) start_unit: Option<Unit>,
     pub(super) end_unit: Option<Unit>,
@@ -226,6 +229,12 @@ pub(super) fn plan(
         exporter,
         columns,
         attributes,
+        breaker: (0..headers.len() as u32)
+            .filter(|&at| {
+                let told = attribute(headers[at as usize].trim());
+                matches!(told, Some(Attribute::Breaker(_)))
+            })
+            .collect(),
         start_unit: units[Field::Start as usize].or(of_exporter[0]),
         end_unit: units[Field::End as usize]
             .or(told.start_unit)
