@@ -10,6 +10,7 @@
 use halfopen::{Config, Settings, State, Window};
 
 use crate::calls::{CallOutcome, Calls};
+use crate::order;
 use crate::replay::{self, Options, Replay};
 
 /// What came of the calls.
@@ -376,7 +377,7 @@ fn axis(present: &Config, key: &str, timeout: Option<u64>) -> Option<Axis> {
 fn shares(present: Option<u32>) -> Vec<String> {
     let mut shares = vec![100_000, 250_000, 500_000, 750_000, 900_000, 1_000_000];
     shares.extend(present);
-    shares.sort_unstable();
+    let shares = order::sorted(shares, &mut u32::cmp);
     let text = |it: u32| halfopen::Rate::ppm(it).to_string();
     shares.into_iter().map(text).collect()
 }
