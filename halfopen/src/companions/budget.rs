@@ -21,7 +21,7 @@
 //! took is given back at most once, because the [`Attempt`] is consumed. Cost:
 //! O(1), for Finagle's ten slices of the window. Everything is an integer:
 //! gRPC's ratio is in thousandths of a token, Finagle's deposit is 1000 and
-//! its withdrawal `1000 / share`. Pinned by `tests/companions.rs`.
+//! its withdrawal `1000 / share`. Pinned by `tests/companions/`.
 
 use core::fmt;
 

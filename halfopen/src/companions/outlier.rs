@@ -25,7 +25,7 @@
 //! differences: a host that was ejected for one reason is not ejected for
 //! another at the same time; hosts are looked at in their order, which
 //! decides who is ejected when not all may be. Pinned by
-//! `tests/companions.rs` and `tests/companions_models.rs`.
+//! `tests/companions/` and `tests/companions_models.rs`.
 
 use alloc::boxed::Box;
 use alloc::vec;

@@ -11,7 +11,7 @@
 //! failure, at `>=`, whatever it returned and however late that is noticed; no
 //! operation makes a deadline later. Cost: a comparison; nothing is allocated.
 //! Source: gRPC's deadline propagation (what goes over the wire is the time
-//! that *remains*, as clocks differ). Pinned by `tests/companions.rs` and
+//! that *remains*, as clocks differ). Pinned by `tests/companions/` and
 //! `tests/companions_models.rs`.
 
 use core::fmt;
