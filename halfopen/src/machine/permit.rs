@@ -62,16 +62,27 @@ pub struct Rejected {
     pub state: State,
     /// The generation of that state.
     pub generation: u64,
-    /// When it was rejected.
+    /// When it was rejected: the largest time seen, so the call's own, or a
+    /// later one if the clock has gone back.
+    ///
+    /// A [`Machine`](super::Machine) knows that exactly, and so does a shared
+    /// [`Breaker`](crate::Breaker) while half-open or ramping. While open or
+    /// forced open that answers without its lock: then this is never before the
+    /// call's own time, but may be behind the largest seen by as much as the
+    /// times of calls differ that ask or report at the same moment. (Without a
+    /// clock that goes back, a call's own time is the largest.)
     pub at: i64,
     /// When a call may be admitted again, if that is known: the end of the
-    /// wait while open. While half-open or ramping it depends on others.
+    /// wait while open, of exactly this generation. While half-open or ramping
+    /// it depends on others.
     pub retry_at: Option<i64>,
 }
 
 impl Rejected {
-    /// How long after the rejection a call may be admitted again, if that is
-    /// known: a `Retry-After`.
+    /// How long after [`at`](Rejected::at) a call may be admitted again, if that
+    /// is known: a `Retry-After`. Longer than need be by as much as `at` is
+    /// behind. While a clock that went back has not come to `at` again, the
+    /// breaker stands still, and the wait takes as much longer.
     pub fn retry_after(&self) -> Option<Duration> {
         let wait = |until: i64| until.max(self.at).abs_diff(self.at);
         self.retry_at.map(|it| Duration::from_nanos(wait(it)))
