@@ -182,10 +182,10 @@ impl Ring {
     #[cfg(feature = "std")]
     fn record_good(&mut self, results: u32, totals: &mut Figures) {
         const FAILED: u32 = u32::MAX / 3;
-        // What is overwritten again within this call never counts.
-        let laps = results / self.size;
-        let mut left = results % self.size;
-        if laps > 0 {
+        let mut left = results;
+        if left >= self.size {
+            // What is overwritten again within this call never counts.
+            left %= self.size;
             #[cfg(test)]
             {
                 self.visits += self.bits.len() as u64;
@@ -214,7 +214,10 @@ impl Ring {
                 totals.slow -= (*word & mask & !FAILED).count_ones();
             }
             *word &= !mask;
-            self.next = (self.next + n) % self.size;
+            self.next += n;
+            if self.next == self.size {
+                self.next = 0;
+            }
             left -= n;
         }
     }
