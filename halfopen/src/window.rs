@@ -17,6 +17,7 @@ use alloc::vec;
 
 /// Which results the rates are taken over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Window {
     /// The last so many calls.
     Calls(u32),
