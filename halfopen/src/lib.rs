@@ -327,6 +327,7 @@ mod backoff;
 mod breaker;
 #[cfg(feature = "std")]
 mod call;
+mod check;
 #[cfg(feature = "std")]
 mod clock;
 pub mod companions;

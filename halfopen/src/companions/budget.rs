@@ -28,12 +28,10 @@ use core::fmt;
 use super::slices::Slices;
 use super::{Failure, Latest, check};
 use crate::config::{ConfigError, Rate};
-use crate::machine::Outcome;
+use crate::machine::{Outcome, PPM};
 
 /// A token in thousandths; Finagle's deposit.
 const TOKEN: u32 = 1_000;
-/// In a million.
-const PPM: u64 = 1_000_000;
 const S: u64 = 1_000_000_000;
 /// Finagle's slices of the time to live.
 const SLICES: u64 = 10;

@@ -170,10 +170,7 @@ impl Bulkhead {
             return Ok(Entry::Admitted(Place(())));
         }
         if self.waiting() < self.max_waiting {
-            let due = match self.max_wait {
-                NEVER => i64::MAX,
-                wait => now.saturating_add_unsigned(wait),
-            };
+            let due = now.saturating_add_unsigned(self.max_wait);
             if let Some(key) = self.lanes.push(WAITING, due) {
                 return Ok(Entry::Waiting(Ticket(key)));
             }

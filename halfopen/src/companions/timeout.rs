@@ -92,18 +92,11 @@ impl Timeout {
         Timer {
             now: Latest(now),
             began: now,
-            phase_due: after(now, self.connect),
+            phase_due: now.saturating_add_unsigned(self.connect),
             read: self.read,
             deadline,
             phase: TimedOut::Connect,
         }
-    }
-}
-
-fn after(now: i64, wait: u64) -> i64 {
-    match wait {
-        NEVER => i64::MAX,
-        wait => now.saturating_add_unsigned(wait),
     }
 }
 
@@ -166,7 +159,7 @@ impl Timer {
         self.check(now)?;
         if self.phase == TimedOut::Connect {
             self.phase = TimedOut::Read;
-            self.phase_due = after(self.now.0, self.read);
+            self.phase_due = self.now.0.saturating_add_unsigned(self.read);
         }
         Ok(())
     }

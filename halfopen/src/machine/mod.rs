@@ -33,10 +33,11 @@ pub use permit::{Outcome, Permit, Rejected};
 pub use snapshot::Snapshot;
 pub use state::{NotAllowed, State};
 pub use transition::{Cause, Transition};
+pub(crate) use verdicts::{PPM, reached};
 
 use alloc::boxed::Box;
 
-use crate::config::{Config, NEVER};
+use crate::config::Config;
 use crate::probes::Probes;
 use crate::ramp::Run;
 use crate::window::{Figures, Sliding};
@@ -333,10 +334,7 @@ impl Machine {
     }
 
     fn issue_probe(&mut self, now: i64) -> Option<u32> {
-        let due = match self.config.lease {
-            NEVER => i64::MAX,
-            lease => now.saturating_add_unsigned(lease),
-        };
+        let due = now.saturating_add_unsigned(self.config.lease);
         let slot = self.probes.issue(due);
         self.due = self.probes.first_due();
         slot

@@ -12,7 +12,7 @@ use crate::config::{Judge, OFF};
 use crate::window::Figures;
 
 /// Rates are compared in these units.
-pub(super) const PPM: u64 = 1_000_000;
+pub(crate) const PPM: u64 = 1_000_000;
 /// The share of failures that fails a step of the ramp where no rate is set.
 const HALF: u32 = 500_000;
 
@@ -117,6 +117,6 @@ impl Machine {
 /// Whether `part` of `all` is at least `rate`, in integers. No rate is reached
 /// by nothing, and `OFF` by nothing at all.
 #[inline]
-fn reached(part: u32, all: u32, rate: u32) -> bool {
+pub(crate) fn reached(part: u32, all: u32, rate: u32) -> bool {
     u64::from(part) * PPM >= u64::from(rate) * u64::from(all) && all > 0
 }
