@@ -334,6 +334,8 @@ pub mod companions;
 mod config;
 #[cfg(feature = "std")]
 mod gate;
+#[cfg(feature = "std")]
+mod guard;
 mod machine;
 pub mod presets;
 mod probes;
@@ -353,7 +355,7 @@ mod window;
 
 pub use backoff::Jitter;
 #[cfg(feature = "std")]
-pub use breaker::{Breaker, Builder, Guard};
+pub use breaker::{Breaker, Builder};
 #[cfg(feature = "std")]
 pub use call::CallError;
 #[cfg(all(
@@ -367,6 +369,8 @@ pub use config::{
     Config, ConfigError, ConfigErrorKind, Judge, MAX_BUCKETS, MAX_DURATION, MAX_MIN, MAX_PROBES,
     MAX_RAMP_STEPS, MAX_WINDOW_CALLS, Rate, Settings, Slow,
 };
+#[cfg(feature = "std")]
+pub use guard::Guard;
 pub use machine::{
     Cause, Machine, NotAllowed, Outcome, Permit, Rejected, Snapshot, State, Transition,
 };
