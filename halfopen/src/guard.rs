@@ -126,7 +126,7 @@ impl<B: Borrow<Breaker>> Guard<B> {
         self.settle_at(now, Outcome::Ignored);
     }
 
-    /// How the call went; see [`Machine::settle`].
+    /// How the call went; see [`Machine::settle`](crate::Machine::settle).
     #[inline(always)]
     pub fn settle(self, outcome: Outcome) {
         let now = self.breaker.borrow().now();
