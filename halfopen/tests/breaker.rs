@@ -1,4 +1,9 @@
 //! The shared breaker as a service uses it: calls, guards, listeners, threads.
+//! Under Miri, which is slow, threads make fewer calls:
+//!
+//! ```sh
+//! cargo +nightly miri test -p halfopen --lib --test breaker --test machine --test companions
+//! ```
 #![cfg(feature = "std")]
 
 use std::cell::Cell;
