@@ -292,7 +292,7 @@ fn proposals(
     }
     let other = match present.window {
         Window::Calls(_) => ("time_window", vec![("window", "10s/1s".to_owned())]),
-        Window::Time { .. } => ("count_window", vec![("window", "100".to_owned())]),
+        _ => ("count_window", vec![("window", "100".to_owned())]),
     };
     proposals.push(other);
     let shorter = vec![
@@ -395,6 +395,8 @@ fn window(present: Window, by: u64) -> String {
             let length = scaled.saturating_mul(length / bucket);
             [&exact(length), "/", &exact(scaled)].concat()
         }
+        // A kind that is not known here is not varied: no settings have this text.
+        _ => String::new(),
     }
 }
 
