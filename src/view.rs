@@ -29,8 +29,9 @@ pub struct Viewport {
 /// The thousandths of a rank that [`Viewport`] counts in.
 pub const MILLI: i64 = 1000;
 
-/// Where the data of a view comes from.
+/// Where the data of a view comes from. In messages it is its text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub enum Source {
     /// A sample that is hosted with the page.
     Sample(String),
@@ -269,6 +270,20 @@ impl View {
             None if told.is_some() => self.files.push(FileRef { source: None, told }),
             None => {}
         }
+    }
+}
+
+impl From<Source> for String {
+    fn from(source: Source) -> String {
+        source.to_string()
+    }
+}
+
+impl TryFrom<String> for Source {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Source, &'static str> {
+        read_source(&text).ok_or("this says no source")
     }
 }
 
