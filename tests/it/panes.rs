@@ -125,7 +125,7 @@ fn timeouts_lead_to_their_spans_and_to_settings() {
         pool: Some(200),
         ..View::default()
     };
-    let answer = answer(Topic::Timeouts, &view);
+    let answer = self::answer(Topic::Timeouts, &view);
     let rows = rows(&answer, "");
     let row = |name: &str| rows.iter().find(|it| it[0].text == name);
     let p50 = row("p50").expect("a percentile");
@@ -142,6 +142,25 @@ fn timeouts_lead_to_their_spans_and_to_settings() {
     let proposed = row("timeout proposed").expect("a proposal");
     assert!(matches!(&proposed[1].act, Some(Act::Setting(key, _)) if key == "timeout"));
     assert!(said(&answer).contains("A pool of 200: when every call hangs"));
+
+    // One that fits is not remarked on, one that no longer does is.
+    for (timeout, remarked) in [
+        ("730ms", false),
+        ("800ms", false),
+        ("5s", true),
+        ("50ms", true),
+    ] {
+        let view = View {
+            breaker: Some(format!("window=100,min=20,timeout={timeout}")),
+            ..View::default()
+        };
+        let said = said(&self::answer(Topic::Timeouts, &view));
+        assert_eq!(
+            said.contains("does not fit these calls"),
+            remarked,
+            "{timeout}"
+        );
+    }
 }
 
 #[test]
