@@ -260,7 +260,8 @@ impl Attempt {
                 .concat(),
             );
         }
-        if let Some(burst) = self.detail.burst {
+        let trampled = self.result == AttemptResult::Trampled;
+        if let Some(burst) = self.detail.burst.filter(|_| trampled) {
             said.push(
                 [
                     "Why dashboards missed it: ",
