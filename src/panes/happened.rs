@@ -85,15 +85,12 @@ fn sureness(observed: &Observed) -> Option<String> {
     let states = observed.breakers.iter().flat_map(|it| &it.states);
     let known = states.filter(|it| it.state != Seen::Unknown);
     let least = known.map(|it| it.sure).reduce(f64::min)?;
-    let whole = percent(least);
-    Some(
-        [
-            "States told from the calls alone; the least sure is ",
-            &whole,
-            " sure.",
-        ]
-        .concat(),
-    )
+    if least >= 1.0 {
+        return Some("The spans record the states of the breakers.".to_owned());
+    }
+    let least = percent(least);
+    let text = "States told from the calls alone; the least sure is ";
+    Some([text, &least, " sure."].concat())
 }
 
 /// Where the calls do not tell the state.
