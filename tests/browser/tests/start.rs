@@ -133,7 +133,7 @@ fn dark_is_another_picture_of_the_same(page: &mut Page) -> Result<()> {
 }
 
 fn nothing_is_wider_than_the_window(page: &mut Page) -> Result<()> {
-    let panes = ["herds", "breaker", "trace"];
+    let panes = ["herds", "breaker", "timeouts", "trace"];
     for (width, height) in [(1440, 900), (1024, 700), (800, 900), (400, 800)] {
         page.resize(width, height, 1.0)?;
         page.show("/")?;
