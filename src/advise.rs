@@ -101,7 +101,7 @@ pub fn advise(dataset: &Dataset, edge: &Edge) -> EdgeAdvice {
     let of = |wanted: fn(CallOutcome) -> bool| -> Vec<u64> {
         let those = (0..calls.len()).filter(|&at| wanted(calls.outcome[at]));
         let mut durations: Vec<u64> = those.map(|at| calls.duration(at)).collect();
-        durations.sort_unstable();
+        order::sort_numbers(&mut durations);
         durations
     };
     let all = of(|it| it != CallOutcome::Unknown);
@@ -338,6 +338,6 @@ fn connect(table: &SpanTable, calls: &Calls) -> Option<[u64; 2]> {
         let time: u64 = connecting.map(|at| table.duration[at]).sum();
         times.extend((time > 0).then_some(time));
     }
-    times.sort_unstable();
+    order::sort_numbers(&mut times);
     Some([percentile(&times, 500).ns?, percentile(&times, 999).ns?])
 }

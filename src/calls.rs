@@ -8,7 +8,6 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::hash::Hash;
 
 use rustc_hash::FxHashMap;
 
@@ -183,7 +182,7 @@ pub fn mark_timeouts(table: &mut SpanTable, edges: &mut [Edge]) {
         let of = |outcome: CallOutcome| -> Vec<u64> {
             let those = (0..calls.len()).filter(|&at| calls.outcome[at] == outcome);
             let mut durations: Vec<u64> = those.map(|at| calls.duration(at)).collect();
-            durations.sort_unstable();
+            order::sort_numbers(&mut durations);
             durations
         };
         let in_use = timeouts_in_use(&of(CallOutcome::Failure), &of(CallOutcome::Success));
@@ -230,7 +229,7 @@ pub fn proposed_failed_over(edges: &[Edge]) -> Option<u64> {
     for Edge { calls, .. } in edges {
         let known = (0..calls.len()).filter(|&at| calls.outcome[at] != CallOutcome::Unknown);
         let mut durations: Vec<u64> = known.map(|at| calls.duration(at)).collect();
-        durations.sort_unstable();
+        order::sort_numbers(&mut durations);
         let in_use = timeouts_in_use(&durations, &[]);
         for timeout in in_use.into_iter().filter(|&it| it >= 500_000_000) {
             let from = durations.partition_point(|&it| it < timeout);
@@ -364,42 +363,43 @@ fn pass_through(table: &SpanTable, links: &Links) -> Vec<Option<ServiceIdx>> {
 /// What other calls teach about calls that have no child.
 struct Routes<'a> {
     passing: &'a [Option<ServiceIdx>],
-    /// The service that answers to a peer's name.
-    by_peer: FxHashMap<u32, u32>,
-    /// The service that a breaker of some name guards.
-    by_breaker: FxHashMap<u32, u32>,
-    /// The callee of a caller's operation.
-    by_operation: FxHashMap<(ServiceIdx, u32), u32>,
+    /// The service that was called.
+    called: FxHashMap<Clue, u32>,
+}
+
+/// What tells the callee of a call.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Clue {
+    /// The peer that it names.
+    Peer(u32),
+    /// The name of its breaker.
+    Breaker(u32),
+    /// Its caller's operation.
+    Operation(ServiceIdx, u32),
 }
 
 impl<'a> Routes<'a> {
     fn learn(table: &SpanTable, links: &Links, passing: &'a [Option<ServiceIdx>]) -> Routes<'a> {
         let mut routes = Routes {
             passing,
-            by_peer: HashMap::default(),
-            by_breaker: HashMap::default(),
-            by_operation: HashMap::default(),
+            called: HashMap::default(),
         };
-        let mut peers: FxHashMap<u32, Tally> = HashMap::default();
-        let mut breakers: FxHashMap<u32, Tally> = HashMap::default();
-        let mut operations: FxHashMap<(ServiceIdx, u32), Tally> = HashMap::default();
+        let mut called: FxHashMap<Clue, Tally> = HashMap::default();
         for at in (0..table.len()).filter(|&at| links.is_call(table, at)) {
             let Some(child) = links.child(at) else {
                 continue;
             };
             let (to, _) = routes.follow(table, links, child);
-            let operation = (table.service[at], table.operation[at]);
-            operations.entry(operation).or_default().add(to);
-            if table.peer[at] != NONE {
-                peers.entry(table.peer[at]).or_default().add(to);
-            }
-            if let Some(name) = breaker_name(table, at) {
-                breakers.entry(name).or_default().add(to);
+            let clues = [
+                Some(Clue::Operation(table.service[at], table.operation[at])),
+                Some(Clue::Peer(table.peer[at])).filter(|_| table.peer[at] != NONE),
+                breaker_name(table, at).map(Clue::Breaker),
+            ];
+            for clue in clues.into_iter().flatten() {
+                called.entry(clue).or_default().add(to);
             }
         }
-        routes.by_peer = favourites(table, peers);
-        routes.by_breaker = favourites(table, breakers);
-        routes.by_operation = favourites(table, operations);
+        routes.called = favourites(table, called);
         routes
     }
 
@@ -409,16 +409,13 @@ impl<'a> Routes<'a> {
             return self.follow(table, links, child);
         }
         let peer = table.peer[at];
-        let operation = (table.service[at], table.operation[at]);
+        let called = |clue: Clue| self.called.get(&clue).copied();
         if peer != NONE && peer != Strings::EMPTY {
-            return (self.by_peer.get(&peer).copied().unwrap_or(peer), Vec::new());
+            return (called(Clue::Peer(peer)).unwrap_or(peer), Vec::new());
         }
-        let guarded = breaker_name(table, at).and_then(|it| self.by_breaker.get(&it));
-        if let Some(&to) = guarded {
-            return (to, Vec::new());
-        }
-        let to = self.by_operation.get(&operation).copied().unwrap_or(NONE);
-        (to, Vec::new())
+        let guarded = breaker_name(table, at).and_then(|it| called(Clue::Breaker(it)));
+        let operation = || called(Clue::Operation(table.service[at], table.operation[at]));
+        (guarded.or_else(operation).unwrap_or(NONE), Vec::new())
     }
 
     /// From the span that received a call to the service that the call was for.
@@ -444,9 +441,9 @@ fn breaker_name(table: &SpanTable, at: usize) -> Option<u32> {
     (name != Strings::EMPTY).then_some(name)
 }
 
-/// The most frequent name of each key; of equals the first in the alphabet, so that the order of
+/// The most frequent name of each clue; of equals the first in the alphabet, so that the order of
 /// rows decides nothing.
-fn favourites<K: Eq + Hash>(table: &SpanTable, counts: FxHashMap<K, Tally>) -> FxHashMap<K, u32> {
+fn favourites(table: &SpanTable, counts: FxHashMap<Clue, Tally>) -> FxHashMap<Clue, u32> {
     let best = |names: Tally| {
         let key = |&(name, count): &(u32, u32)| (count, Reverse(table.names.get(name)));
         names.0.into_iter().max_by(|a, b| key(a).cmp(&key(b)))

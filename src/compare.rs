@@ -200,7 +200,7 @@ fn count_calls(table: &SpanTable, calls: &Calls, selection: &Selection, sides: &
         let it = &mut sides[side];
         let length = lengths[side].filter(|&it| it > 0);
         it.rate = length.map(|length| it.calls as f64 * 1e9 / length as f64);
-        durations[side].sort_unstable();
+        order::sort_numbers(&mut durations[side]);
         it.percentiles = [500, 900, 990, 999].map(|it| percentile(&durations[side], it));
     }
 }

@@ -60,6 +60,8 @@ pub struct Question {
     pub pool: Option<u32>,
     /// The part of the plot that is meant.
     pub viewport: Option<Viewport>,
+    /// The two settings of a grid; places in [`KEYS`](crate::what_if::KEYS).
+    pub grid: [u8; 2],
 }
 
 impl Question {
@@ -72,6 +74,7 @@ impl Question {
             breaker: view.breaker.clone(),
             pool: view.pool,
             viewport: view.viewport,
+            grid: view.grid,
         }
     }
 }
@@ -81,8 +84,12 @@ impl Question {
 pub enum Topic {
     /// The observed states, their attempts and the settings that explain them.
     Happened,
+    /// What other settings would have done to the calls of an edge.
+    WhatIf,
     /// Timeouts, calls in flight and pools of all edges.
     Timeouts,
+    /// What distinguishes the part in view from the rest.
+    Compare,
 }
 
 /// What was worked out.

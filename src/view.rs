@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clickhouse::{self, Asked};
 use crate::percent::{escape, unescape};
+use crate::what_if::KEYS;
 
 /// The format of the links that this version writes.
 pub const VERSION: u32 = 1;
@@ -28,8 +29,9 @@ pub struct Viewport {
 /// The thousandths of a rank that [`Viewport`] counts in.
 pub const MILLI: i64 = 1000;
 
-/// Where the data of a view comes from.
+/// Where the data of a view comes from. In messages it is its text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub enum Source {
     /// A sample that is hosted with the page.
     Sample(String),
@@ -83,12 +85,14 @@ pub enum Pane {
     WhatIf,
     /// Timeouts and pools.
     Timeouts,
+    /// The part in view against the rest.
+    Compare,
     /// The picked trace.
     Trace,
 }
 
 /// All that a link holds. `None` and empty mean the default.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct View {
     /// `src` and `as` of each file, one after the other: what stands after a `src` is about that file.
     pub files: Vec<FileRef>,
@@ -112,6 +116,31 @@ pub struct View {
     pub pane: Pane,
     /// `pool`, the number of threads in the caller's pool.
     pub pool: Option<u32>,
+    /// `grid=KEY,KEY`, the settings that stand against each other: places in
+    /// [`KEYS`](crate::what_if::KEYS).
+    pub grid: [u8; 2],
+}
+
+/// Against each other where nobody chooses: `fail` and `open`.
+pub const GRID: [u8; 2] = [2, 6];
+
+impl Default for View {
+    fn default() -> View {
+        View {
+            files: Vec::new(),
+            viewport: None,
+            edge: None,
+            breaker: None,
+            shared: false,
+            lanes: false,
+            color_by: ColorBy::default(),
+            hidden: Vec::new(),
+            trace: None,
+            pane: Pane::default(),
+            pool: None,
+            grid: GRID,
+        }
+    }
 }
 
 impl View {
@@ -146,6 +175,7 @@ impl View {
                 }
                 "pane" => read_pane(&value).map(|it| view.pane = it),
                 "pool" => read_pool(&value).map(|it| view.pool = Some(it)),
+                "grid" => read_grid(&value).map(|it| view.grid = it),
                 _ => Some(()),
             };
             if read.is_none() {
@@ -212,10 +242,15 @@ impl View {
             Pane::Breaker => add("pane", "breaker"),
             Pane::WhatIf => add("pane", "what-if"),
             Pane::Timeouts => add("pane", "timeouts"),
+            Pane::Compare => add("pane", "compare"),
             Pane::Trace => add("pane", "trace"),
         }
         if let Some(pool) = self.pool {
             add("pool", &pool.to_string());
+        }
+        if self.grid != GRID {
+            let keys = self.grid.map(|it| KEYS.get(usize::from(it)).copied());
+            add("grid", &keys.map(Option::unwrap_or_default).join(","));
         }
         pairs.join("&")
     }
@@ -235,6 +270,20 @@ impl View {
             None if told.is_some() => self.files.push(FileRef { source: None, told }),
             None => {}
         }
+    }
+}
+
+impl From<Source> for String {
+    fn from(source: Source) -> String {
+        source.to_string()
+    }
+}
+
+impl TryFrom<String> for Source {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Source, &'static str> {
+        read_source(&text).ok_or("this says no source")
     }
 }
 
@@ -289,8 +338,9 @@ fn expected(key: &str) -> &'static str {
         "edge" => "CALLER->CALLEE",
         "breaker" => "settings like window=100,min=20,fail=50%,open=60s,probes=10",
         "color" => "tier or service",
-        "pane" => "herds, breaker, what-if, timeouts or trace",
+        "pane" => "herds, breaker, what-if, timeouts, compare or trace",
         "pool" => "a number of threads",
+        "grid" => "two settings, like fail,open",
         _ => "1 or 0",
     }
 }
@@ -386,6 +436,12 @@ fn read_pool(value: &str) -> Option<u32> {
     value.parse().ok().filter(|&it| it > 0)
 }
 
+fn read_grid(value: &str) -> Option<[u8; 2]> {
+    let place = |key: &str| Some(KEYS.iter().position(|it| *it == key)? as u8);
+    let (x, y) = value.split_once(',')?;
+    (x != y).then_some([place(x)?, place(y)?])
+}
+
 fn read_color(value: &str) -> Option<ColorBy> {
     match value {
         "tier" => Some(ColorBy::Tier),
@@ -400,6 +456,7 @@ fn read_pane(value: &str) -> Option<Pane> {
         "breaker" => Some(Pane::Breaker),
         "what-if" => Some(Pane::WhatIf),
         "timeouts" => Some(Pane::Timeouts),
+        "compare" => Some(Pane::Compare),
         "trace" => Some(Pane::Trace),
         _ => None,
     }

@@ -10,6 +10,7 @@
 use halfopen::{Config, Settings, State, Window};
 
 use crate::calls::{CallOutcome, Calls};
+use crate::order;
 use crate::replay::{self, Options, Replay};
 
 /// What came of the calls.
@@ -291,7 +292,7 @@ fn proposals(
     }
     let other = match present.window {
         Window::Calls(_) => ("time_window", vec![("window", "10s/1s".to_owned())]),
-        Window::Time { .. } => ("count_window", vec![("window", "100".to_owned())]),
+        _ => ("count_window", vec![("window", "100".to_owned())]),
     };
     proposals.push(other);
     let shorter = vec![
@@ -376,7 +377,7 @@ fn axis(present: &Config, key: &str, timeout: Option<u64>) -> Option<Axis> {
 fn shares(present: Option<u32>) -> Vec<String> {
     let mut shares = vec![100_000, 250_000, 500_000, 750_000, 900_000, 1_000_000];
     shares.extend(present);
-    shares.sort_unstable();
+    let shares = order::sorted(shares, &mut u32::cmp);
     let text = |it: u32| halfopen::Rate::ppm(it).to_string();
     shares.into_iter().map(text).collect()
 }
@@ -394,6 +395,8 @@ fn window(present: Window, by: u64) -> String {
             let length = scaled.saturating_mul(length / bucket);
             [&exact(length), "/", &exact(scaled)].concat()
         }
+        // A kind that is not known here is not varied: no settings have this text.
+        _ => String::new(),
     }
 }
 

@@ -70,7 +70,7 @@ pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
 }
 
 /// Maps a random word onto `0..=limit` without division.
-fn scale(random: u64, limit: u64) -> u64 {
+pub(crate) fn scale(random: u64, limit: u64) -> u64 {
     ((u128::from(random) * (u128::from(limit) + 1)) >> 64) as u64
 }
 

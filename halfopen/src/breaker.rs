@@ -5,15 +5,13 @@
 //! the lock is held for single steps of the machine, never during a call, a
 //! listener or a reading of the clock; listeners hear a transition once, in
 //! order, one at a time, whatever becomes of other listeners, and what they are
-//! too slow for is counted; a permit is taken back exactly once; state goes by
-//! the largest time seen, durations by the clock as it was read. Cost: while closed, an admission takes no lock,
-//! nor does a good result over a count window (see [`gate`](crate::gate)), and
-//! any other result takes it once; a breaker at defaults is 512 bytes at most,
-//! all told. Pinned by `tests/breaker.rs`, `tests/identical.rs` (the
+//! too slow for is counted; state goes by the largest time seen. Cost: while
+//! closed, an admission takes no lock, nor does a good result over a count window
+//! (see [`gate`](crate::gate)), and any other result takes it once; a breaker at
+//! defaults is 512 bytes at most, all told. Pinned by `tests/breaker.rs`, `tests/identical.rs` (the
 //! transitions are the machine's), `tests/allocations.rs` (bytes, and none
 //! allocated per call) and `tests/loom.rs`.
 
-use std::borrow::Borrow;
 use std::boxed::Box;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind, resume_unwind};
@@ -25,6 +23,7 @@ use crate::clock::Clock;
 use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::gate::Gate;
+use crate::guard::Guard;
 use crate::machine::{Machine, NotAllowed, Outcome, Permit, Rejected, Snapshot, State, Transition};
 use crate::sync::{Arc, AtomicBool, Mutex, Ordering, lock};
 use crate::trace;
@@ -428,7 +427,7 @@ impl Breaker {
     }
 
     #[inline]
-    fn now(&self) -> i64 {
+    pub(crate) fn now(&self) -> i64 {
         match self.0.extras.as_deref() {
             Some(Extras {
                 clock: Some(clock), ..
@@ -437,9 +436,15 @@ impl Breaker {
         }
     }
 
+    /// What answers without the lock.
+    #[inline(always)]
+    pub(crate) fn gate(&self) -> &Gate {
+        &self.0.gate
+    }
+
     /// Asks the machine, where the gate has no answer.
     #[inline(never)]
-    fn acquire_elsewhere(&self, now: i64) -> Result<(Permit, State), Rejected> {
+    pub(crate) fn acquire_elsewhere(&self, now: i64) -> Result<(Permit, State), Rejected> {
         let answer = self.step(now, |machine, now| {
             let permit = machine.acquire(now)?;
             Ok((permit, machine.state()))
@@ -475,7 +480,7 @@ impl Breaker {
     }
 
     #[inline]
-    fn settle(&self, now: i64, permit: Permit, outcome: Outcome, duration: u64) {
+    pub(crate) fn settle(&self, now: i64, permit: Permit, outcome: Outcome, duration: u64) {
         let gate = &self.0.gate;
         let now = gate.see(now);
         let taken = outcome == Outcome::Success && gate.take_success(permit.generation(), duration);
@@ -493,7 +498,7 @@ impl Breaker {
 
     /// Takes a permit back. While everything is admitted it stands for nothing.
     #[inline(never)]
-    fn cancel(&self, now: i64, permit: Permit) {
+    pub(crate) fn cancel(&self, now: i64, permit: Permit) {
         if self.0.gate.admits(permit.generation()) {
             self.0.gate.see(now);
         } else {
@@ -587,176 +592,6 @@ impl Drop for Turn<'_> {
             let _machine = lock(self.machine);
             self.telling.store(false, Ordering::Relaxed);
         }
-    }
-}
-
-/// The right to make one call, taken back whatever happens.
-///
-/// Say how the call went with [`success`](Guard::success),
-/// [`failure`](Guard::failure), [`ignore`](Guard::ignore) or
-/// [`settle`](Guard::settle); its duration is counted from the guard's own
-/// acquire, by the clock as it was read then and now.
-///
-/// **A guard that is dropped counts nothing** and gives a probe's slot back:
-/// that is what a call does that is cancelled, or that panics. So a callee that
-/// hangs is not seen if whoever waits for it gives up and drops the call: let
-/// the timeout that cuts a call off be *inside* what the guard spans, where it
-/// is a result. See [Timeouts go inside](crate#timeouts-go-inside).
-///
-/// ```
-/// use halfopen::{Breaker, Config};
-///
-/// let breaker = Breaker::new(Config::default());
-/// if let Ok(guard) = breaker.acquire() {
-///     match "3".parse::<u32>() {
-///         Ok(_) => guard.success(),
-///         Err(_) => guard.failure(),
-///     }
-/// }
-/// assert_eq!(breaker.snapshot().calls, 1);
-/// ```
-#[must_use = "a guard that is dropped counts nothing"]
-pub struct Guard<B: Borrow<Breaker> = Breaker> {
-    breaker: B,
-    /// Nothing once reported.
-    permit: Option<Permit>,
-    state: State,
-    since: i64,
-}
-
-impl<B: Borrow<Breaker>> Guard<B> {
-    // Inlined whatever it costs, and so is `settle_at`: a guard that is
-    // handed over in memory costs more than the admission.
-    #[inline(always)]
-    fn acquire(breaker: B, now: i64) -> Result<Guard<B>, Rejected> {
-        let gate = &breaker.borrow().0.gate;
-        let seen = gate.see(now);
-        let (permit, state) = match gate.admission() {
-            Some((generation, state)) => (Permit::new(generation), state),
-            None => {
-                if let Some(rejected) = gate.rejection(seen) {
-                    trace::rejected(breaker.borrow(), &rejected);
-                    return Err(rejected);
-                }
-                breaker.borrow().acquire_elsewhere(seen)?
-            }
-        };
-        trace::admitted(breaker.borrow(), state, permit.generation());
-        Ok(Guard {
-            breaker,
-            permit: Some(permit),
-            state,
-            since: now,
-        })
-    }
-
-    /// The state that admitted the call.
-    pub fn state(&self) -> State {
-        self.state
-    }
-
-    /// The generation that admitted the call.
-    pub fn generation(&self) -> u64 {
-        self.permit.as_ref().map_or(0, Permit::generation)
-    }
-
-    /// When the call was admitted: what the breaker's clock showed, even if it
-    /// had shown more before.
-    pub fn since(&self) -> i64 {
-        self.since
-    }
-
-    /// The call went well.
-    #[inline(always)]
-    pub fn success(self) {
-        self.settle(Outcome::Success);
-    }
-
-    /// As [`success`](Guard::success), at a time passed in.
-    #[inline(always)]
-    pub fn success_at(self, now: i64) {
-        self.settle_at(now, Outcome::Success);
-    }
-
-    /// The call failed.
-    #[inline(always)]
-    pub fn failure(self) {
-        self.settle(Outcome::Failure);
-    }
-
-    /// As [`failure`](Guard::failure), at a time passed in.
-    #[inline(always)]
-    pub fn failure_at(self, now: i64) {
-        self.settle_at(now, Outcome::Failure);
-    }
-
-    /// The call says nothing about the callee.
-    #[inline(always)]
-    pub fn ignore(self) {
-        self.settle(Outcome::Ignored);
-    }
-
-    /// As [`ignore`](Guard::ignore), at a time passed in.
-    #[inline(always)]
-    pub fn ignore_at(self, now: i64) {
-        self.settle_at(now, Outcome::Ignored);
-    }
-
-    /// How the call went; see [`Machine::settle`].
-    #[inline(always)]
-    pub fn settle(self, outcome: Outcome) {
-        let now = self.breaker.borrow().now();
-        self.settle_at(now, outcome);
-    }
-
-    /// As [`settle`](Guard::settle), at a time passed in.
-    #[inline(always)]
-    pub fn settle_at(mut self, now: i64, outcome: Outcome) {
-        if let Some(permit) = self.permit.take() {
-            let duration = now.max(self.since).abs_diff(self.since);
-            self.breaker.borrow().settle(now, permit, outcome, duration);
-        }
-    }
-
-    /// Gives the permit back as dropping does, at a time passed in.
-    #[inline(always)]
-    pub fn cancel_at(mut self, now: i64) {
-        if let Some(permit) = self.permit.take() {
-            self.breaker.borrow().cancel(now, permit);
-        }
-    }
-}
-
-impl Guard<&Breaker> {
-    /// The same permit, with its own handle of the breaker.
-    #[inline]
-    pub fn into_owned(mut self) -> Guard {
-        Guard {
-            breaker: self.breaker.clone(),
-            permit: self.permit.take(),
-            state: self.state,
-            since: self.since,
-        }
-    }
-}
-
-impl<B: Borrow<Breaker>> Drop for Guard<B> {
-    #[inline]
-    fn drop(&mut self) {
-        if let Some(permit) = self.permit.take() {
-            let breaker = self.breaker.borrow();
-            breaker.cancel(breaker.now(), permit);
-        }
-    }
-}
-
-impl<B: Borrow<Breaker>> fmt::Debug for Guard<B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Guard")
-            .field("state", &self.state)
-            .field("generation", &self.generation())
-            .field("since", &self.since)
-            .finish_non_exhaustive()
     }
 }
 

@@ -185,6 +185,9 @@ impl Breaker {
     /// # async fn example(breaker: halfopen::Breaker) -> Result<(), Box<dyn std::error::Error>> {
     /// // `timeout` is your runtime's.
     /// let price = breaker.call_async(async || timeout(Duration::from_secs(1), fetch()).await?).await?;
+    /// // And with a fallback, as `call_or_else` has one.
+    /// let call = breaker.call_async(async || timeout(Duration::from_secs(1), fetch()).await?);
+    /// let price = call.await.unwrap_or_else(|_| 0);
     /// # Ok(()) }
     /// ```
     ///

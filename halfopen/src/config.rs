@@ -5,8 +5,7 @@
 //! that nothing past this module has to check or can fail. Everything is an
 //! integer: times in nanoseconds, rates in parts per million, the multiplier
 //! of the backoff in thousandths. Cost: construction only; no field is
-//! computed per call. Pinned by the tests below, and by
-//! `tests/settings.rs` for the text form.
+//! computed per call. Pinned by `tests/settings.rs`, and by the test below.
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
@@ -14,6 +13,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::backoff::{self, Backoff, Jitter};
+use crate::check;
 use crate::ramp::{Plan, Ramp};
 use crate::window::Window;
 
@@ -36,6 +36,7 @@ pub const MAX_MIN: u32 = 1_000_000_000;
 pub const MAX_RAMP_STEPS: usize = 16;
 
 /// The numbers of `key=off` inside [`Config`]: larger than any that is allowed.
+/// Added to any time, [`NEVER`] gives the end of time, which is no deadline.
 pub(crate) const NEVER: u64 = u64::MAX;
 pub(crate) const OFF: u32 = u32::MAX;
 
@@ -242,46 +243,46 @@ impl Config {
     pub fn new(settings: Settings) -> Result<Config, ConfigError> {
         let s = settings;
         check_window(s.window)?;
-        check_count("min", s.min, MAX_MIN)?;
+        check::count("min", s.min, 1, MAX_MIN)?;
         if let Some(rate) = s.fail {
-            check_rate("fail", rate)?;
+            check::share("fail", rate)?;
         }
         if let Some(slow) = s.slow {
-            check_rate("slow", slow.rate)?;
-            check_duration("slow", slow.over)?;
+            check::share("slow", slow.rate)?;
+            check::duration("slow", slow.over)?;
         }
         if let Some(n) = s.consecutive {
-            check_count("consecutive", n, MAX_MIN)?;
+            check::count("consecutive", n, 1, MAX_MIN)?;
         }
         if s.fail.is_none() && s.slow.is_none() && s.consecutive.is_none() {
-            return Err(ConfigError::conflict(
+            return Err(check::conflict(
                 "fail",
                 "off",
                 "on, or slow or consecutive on: one must be able to trip",
             ));
         }
         if let Some(timeout) = s.timeout {
-            check_duration("timeout", timeout)?;
+            check::duration("timeout", timeout)?;
         }
-        check_duration("open", s.open)?;
+        check::duration("open", s.open)?;
         if s.backoff < 1_000 || s.backoff > backoff::MAX_MULTIPLIER {
             let got = crate::text::multiplier(s.backoff);
-            return Err(ConfigError::out_of_range("backoff", got, "1x to 100x"));
+            return Err(check::out_of_range("backoff", got, "1x to 100x"));
         }
         if let Some(max) = s.max_open {
-            check_duration("max-open", max)?;
+            check::duration("max-open", max)?;
             if max < s.open {
                 let got = crate::text::duration(max);
-                return Err(ConfigError::conflict(
+                return Err(check::conflict(
                     "max-open",
                     &got,
                     "off, or at least the value of open",
                 ));
             }
         }
-        check_count("probes", s.probes, MAX_PROBES)?;
+        check::count("probes", s.probes, 1, MAX_PROBES)?;
         if s.judge == Judge::Rate && s.fail.is_none() {
-            return Err(ConfigError::conflict(
+            return Err(check::conflict(
                 "judge",
                 "rate",
                 "first-failure while fail is off: judge=rate, the default, has no rate then by which failed \
@@ -289,7 +290,7 @@ impl Config {
             ));
         }
         if let Some(lease) = s.lease {
-            check_duration("lease", lease)?;
+            check::duration("lease", lease)?;
         }
         check_ramp(&s.ramp)?;
 
@@ -446,14 +447,6 @@ impl ConfigError {
         self.0.got = got.to_string();
         self
     }
-
-    fn out_of_range(key: &str, got: impl ToString, allowed: &str) -> ConfigError {
-        ConfigError::new(ConfigErrorKind::OutOfRange, key, &got.to_string(), allowed)
-    }
-
-    fn conflict(key: &str, got: &str, allowed: &str) -> ConfigError {
-        ConfigError::new(ConfigErrorKind::Conflict, key, got, allowed)
-    }
 }
 
 impl fmt::Display for ConfigError {
@@ -488,11 +481,11 @@ impl core::error::Error for ConfigError {}
 
 fn check_window(window: Window) -> Result<(), ConfigError> {
     match window {
-        Window::Calls(size) => check_count("window", size, MAX_WINDOW_CALLS),
+        Window::Calls(size) => check::count("window", size, 1, MAX_WINDOW_CALLS),
         Window::Time { length, bucket } => {
             let refused = |allowed| {
                 let got = crate::text::window(window);
-                Err(ConfigError::out_of_range("window", got, allowed))
+                Err(check::out_of_range("window", got, allowed))
             };
             if !(1..=MAX_DURATION).contains(&length) {
                 return refused("a length of 1ns to 365 days (31536000s)");
@@ -510,58 +503,40 @@ fn check_window(window: Window) -> Result<(), ConfigError> {
     }
 }
 
-fn check_count(key: &str, got: u32, max: u32) -> Result<(), ConfigError> {
-    if got == 0 || got > max {
-        return Err(ConfigError::out_of_range(
-            key,
-            got,
-            &alloc::format!("1 to {max}"),
-        ));
-    }
-    Ok(())
-}
-
-fn check_duration(key: &str, got: u64) -> Result<(), ConfigError> {
-    if got == 0 || got > MAX_DURATION {
-        let got = crate::text::duration(got);
-        return Err(ConfigError::out_of_range(
-            key,
-            got,
-            "1ns to 365 days (31536000s)",
-        ));
-    }
-    Ok(())
-}
-
-fn check_rate(key: &str, got: Rate) -> Result<(), ConfigError> {
-    if got.0 == 0 || got > Rate::ONE {
-        return Err(ConfigError::out_of_range(key, got, "0.0001% to 100%"));
-    }
-    Ok(())
-}
-
 fn check_ramp(ramp: &Ramp) -> Result<(), ConfigError> {
     match ramp {
         Ramp::Off => Ok(()),
-        Ramp::Curve { over } => check_duration("ramp", *over),
+        Ramp::Curve { over } => check::duration("ramp", *over),
         Ramp::Steps { shares, hold } => {
-            check_duration("ramp", *hold)?;
+            check::duration("ramp", *hold)?;
             if shares.is_empty() || shares.len() > MAX_RAMP_STEPS {
                 let got = alloc::format!("{} steps", shares.len());
-                return Err(ConfigError::out_of_range("ramp", got, "1 to 16 steps"));
+                return Err(check::out_of_range("ramp", got, "1 to 16 steps"));
             }
             for &share in shares {
-                check_rate("ramp", share)?;
+                check::share("ramp", share)?;
             }
             if !shares.windows(2).all(|pair| pair[0] < pair[1]) {
                 let shares: Vec<String> = shares.iter().map(Rate::to_string).collect();
-                return Err(ConfigError::out_of_range(
+                return Err(check::out_of_range(
                     "ramp",
                     shares.join("/"),
                     "shares that grow from step to step",
                 ));
             }
             Ok(())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_never_ends_ends_with_time() {
+        for now in [i64::MIN, -1, 0, 1, i64::MAX] {
+            assert_eq!(now.saturating_add_unsigned(NEVER), i64::MAX);
         }
     }
 }

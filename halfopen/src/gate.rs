@@ -36,9 +36,12 @@
 //! is dropped, as that of every call which the transition overtook.
 //!
 //! The largest time seen is written with a load and a store, not with one
-//! operation. Two calls at the same moment can so forget the later of their
-//! two times, by as much as they race; under the lock the machine clamps
-//! again, so that its own time never goes back.
+//! operation, which would be an exchange more for each call. Calls at the same
+//! moment can so forget the latest of their times, down to the earliest of them. A call's own time is never forgotten for that call, so this shows
+//! where the clock has gone back as well: such a call goes by a time that is
+//! behind the largest seen by as much as those calls' times differ. Its rejection
+//! is dated, and its admission decided, as if it had come that much earlier. Under
+//! the lock the machine clamps again, so that its own time never goes back.
 
 use crate::machine::{Machine, Rejected, State};
 use crate::sync::{AtomicI64, AtomicU64, Ordering};

@@ -53,8 +53,9 @@ use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::breaker::{Breaker, Guard};
+use crate::breaker::Breaker;
 use crate::call::{self, CallError};
+use crate::guard::Guard;
 use crate::machine::{Outcome, Rejected};
 use crate::trace;
 

@@ -17,6 +17,7 @@ use alloc::vec;
 
 /// Which results the rates are taken over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Window {
     /// The last so many calls.
     Calls(u32),
@@ -132,6 +133,9 @@ pub(crate) struct Ring {
     /// Where the next result goes, which is where the oldest is once the
     /// ring is full: its bits are read then and not before.
     next: u32,
+    /// Words that were looked at.
+    #[cfg(test)]
+    visits: u64,
 }
 
 impl Ring {
@@ -144,11 +148,17 @@ impl Ring {
             bits: vec![0; words].into_boxed_slice(),
             size,
             next: 0,
+            #[cfg(test)]
+            visits: 0,
         }
     }
 
     #[inline]
     fn record(&mut self, failed: bool, slow: bool, totals: &mut Figures) {
+        #[cfg(test)]
+        {
+            self.visits += 1;
+        }
         let shift = self.next % Ring::PER_WORD * 2;
         let word = &mut self.bits[(self.next / Ring::PER_WORD) as usize];
         self.next += 1;
@@ -173,10 +183,14 @@ impl Ring {
     #[cfg(feature = "std")]
     fn record_good(&mut self, results: u32, totals: &mut Figures) {
         const FAILED: u32 = u32::MAX / 3;
-        // What is overwritten again within this call never counts.
-        let laps = results / self.size;
-        let mut left = results % self.size;
-        if laps > 0 {
+        let mut left = results;
+        if left >= self.size {
+            // What is overwritten again within this call never counts.
+            left %= self.size;
+            #[cfg(test)]
+            {
+                self.visits += self.bits.len() as u64;
+            }
             self.bits.fill(0);
             *totals = Figures {
                 calls: self.size,
@@ -184,6 +198,10 @@ impl Ring {
             };
         }
         while left > 0 {
+            #[cfg(test)]
+            {
+                self.visits += 1;
+            }
             let place = self.next % Ring::PER_WORD;
             let free = self.size - totals.calls;
             let here = (Ring::PER_WORD - place).min(self.size - self.next);
@@ -197,7 +215,10 @@ impl Ring {
                 totals.slow -= (*word & mask & !FAILED).count_ones();
             }
             *word &= !mask;
-            self.next = (self.next + n) % self.size;
+            self.next += n;
+            if self.next == self.size {
+                self.next = 0;
+            }
             left -= n;
         }
     }
@@ -293,6 +314,9 @@ impl Buckets {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The calls of a large window; Miri would take an hour for as many.
+    const MANY: u32 = if cfg!(miri) { 20_000 } else { 1_000_000 };
 
     fn figures(calls: u32, failures: u32, slow: u32) -> Figures {
         Figures {
@@ -403,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn work_does_not_grow_with_the_calls_in_the_window() {
+    fn work_does_not_grow_with_the_calls_in_a_time_window() {
         const LENGTH: i64 = 1_000_000_000;
         let visits = |calls: i64| {
             let mut buckets = Buckets::new(10, LENGTH / 10);
@@ -416,7 +440,54 @@ mod tests {
             buckets.visits
         };
         // The first lap empties all ten, and each turn after it one.
-        assert_eq!((visits(1_000), visits(1_000_000)), (39, 39));
+        assert_eq!((visits(1_000), visits(MANY.into())), (39, 39));
+    }
+
+    #[test]
+    fn work_does_not_grow_with_the_calls_in_a_count_window() {
+        let visits = |size: u32| {
+            let (mut ring, mut totals) = (Ring::new(size), Figures::default());
+            for n in 0..2 * size {
+                ring.record(n % 3 == 0, false, &mut totals);
+            }
+            assert_eq!((totals.calls, ring.visits), (size, u64::from(2 * size)));
+            ring.visits = 0;
+            for n in 0..3_000 {
+                ring.record(n % 3 == 0, n % 5 == 0, &mut totals);
+            }
+            ring.visits
+        };
+        assert_eq!((visits(1_000), visits(MANY)), (3_000, 3_000));
+    }
+
+    #[cfg(feature = "std")]
+    #[test]
+    fn good_results_that_wait_are_no_more_work_in_a_large_window() {
+        // The most visits for so many good results at a time, a bad one between,
+        // which begin at every place of a word.
+        let visits = |size: u32, waiting: u32| {
+            let (mut ring, mut totals) = (Ring::new(size), Figures::default());
+            ring.record_good(size, &mut totals);
+            let once = |_| {
+                let before = ring.visits;
+                ring.record_good(waiting, &mut totals);
+                let visits = ring.visits - before;
+                ring.record(true, false, &mut totals);
+                visits
+            };
+            (0..50).map(once).max().unwrap()
+        };
+        // As many as wait at most, see `gate`; a word has sixteen results. One
+        // word more where they begin in the middle of one, and one more where
+        // they come to the end of a ring whose last word is not full.
+        for waiting in [0, 1, 15, 16, 17, 100, 999, 1_000, 4_095] {
+            let bound = u64::from(waiting).div_ceil(16) + 2;
+            for size in [1, 100, 1_000, MANY] {
+                let got = visits(size, waiting);
+                assert!(got <= bound, "{waiting} in {size}: {got}, over {bound}");
+            }
+        }
+        assert_eq!((visits(1_000, 100), visits(MANY, 100)), (8, 8));
     }
 
     #[test]

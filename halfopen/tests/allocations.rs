@@ -90,16 +90,25 @@ fn calls_allocate_nothing_in_any_state() {
 }
 
 #[test]
-fn work_does_not_grow_with_the_calls_in_the_window() {
-    for calls in [1_000, 1_000_000] {
-        let mut machine = Machine::new("window=1h/1s min=2000000".parse().unwrap());
-        let counted = measure(|| {
-            for n in 0..calls {
-                let permit = machine.acquire(n).expect("closed");
-                machine.settle(n, permit, Outcome::Success, 1);
-            }
-        });
-        assert_eq!(machine.snapshot().calls as i64, calls);
-        assert_eq!(counted.count_total, 0);
+fn nothing_is_allocated_however_many_calls_are_in_the_window() {
+    for settings in ["window=1h/1s min=2000000", "window=1000000 min=2"] {
+        for calls in [1_000, 1_000_000] {
+            let config: Config = settings.parse().unwrap();
+            let mut machine = Machine::new(config.clone());
+            let breaker = Breaker::with_clock(config, ManualClock::new(0));
+            let counted = measure(|| {
+                for n in 0..calls {
+                    let permit = machine.acquire(n).expect("closed");
+                    machine.settle(n, permit, Outcome::Success, 1);
+                    breaker.acquire_at(n).expect("closed").success_at(n);
+                }
+            });
+            let seen = [machine.snapshot(), breaker.snapshot()];
+            assert!(
+                seen.iter().all(|it| i64::from(it.calls) == calls),
+                "{settings}"
+            );
+            assert_eq!(counted.count_total, 0, "{settings}");
+        }
     }
 }

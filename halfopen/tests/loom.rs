@@ -154,6 +154,33 @@ fn a_rejection_is_of_one_generation() {
 }
 
 #[test]
+fn a_rejection_is_behind_by_no_more_than_calls_race() {
+    // Whether a rejection was behind the largest time seen: the documentation
+    // of `Rejected::at` says that it may be.
+    let behind = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let seen = std::sync::Arc::clone(&behind);
+    model(move || {
+        let breaker = breaker(ONE);
+        breaker.open_for_at(0, 100).unwrap();
+        let rejected = |breaker: &Breaker, now: i64| {
+            let rejected = breaker.acquire_at(now).unwrap_err();
+            assert_eq!((rejected.generation, rejected.retry_at), (1, Some(100)));
+            assert!((now..=30).contains(&rejected.at), "{now}: {rejected:?}");
+            rejected.at
+        };
+        let other = breaker.clone();
+        let later = thread::spawn(move || rejected(&other, 30));
+        rejected(&breaker, 20);
+        later.join().unwrap();
+        // The clock has gone back, behind both.
+        let at = rejected(&breaker, 10);
+        assert!((20..=30).contains(&at), "{at}");
+        seen.fetch_or(at < 30, Ordering::Relaxed);
+    });
+    assert!(behind.load(Ordering::Relaxed));
+}
+
+#[test]
 fn a_result_counts_in_its_generation_or_is_late() {
     for outcome in [Outcome::Success, Outcome::Failure] {
         model(move || {

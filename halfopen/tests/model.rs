@@ -504,6 +504,7 @@ impl Model {
                             .filter(|it| i128::from(number(it.at)) > oldest),
                     )
                 }
+                other => panic!("the model has no {other:?}"),
             },
         }
     }

@@ -189,6 +189,8 @@ impl App {
         }
         if without_viewport(before) != without_viewport(after) {
             self.render_controls();
+        } else {
+            panes::update(self);
         }
         self.request_frame();
     }

@@ -14,13 +14,14 @@ use crate::{breaker, dom, herds, trace};
 use herdscope::format;
 use herdscope::messages::{Answer, Question, Request, Topic};
 use herdscope::panes::{Act, Block, Cell};
-use herdscope::view::{Pane, View};
+use herdscope::view::{GRID, Pane, View};
 use herdscope::viewport::{self, Axes};
+use herdscope::what_if::KEYS;
 
 /// What was asked and answered, a place for each topic.
 #[derive(Default)]
 pub struct Panes {
-    asked: RefCell<[Option<Asked>; 2]>,
+    asked: RefCell<[Option<Asked>; 4]>,
 }
 
 /// A question, and its answer once it is here.
@@ -31,7 +32,12 @@ struct Asked {
 }
 
 /// The topics, and the element that their blocks fill.
-const TOPICS: [(Topic, &str); 2] = [(Topic::Happened, "happened"), (Topic::Timeouts, "timeouts")];
+const TOPICS: [(Topic, &str); 4] = [
+    (Topic::Happened, "happened"),
+    (Topic::WhatIf, "what-if"),
+    (Topic::Timeouts, "timeouts"),
+    (Topic::Compare, "compare"),
+];
 
 fn place(topic: Topic) -> usize {
     TOPICS.iter().position(|it| it.0 == topic).unwrap_or(0)
@@ -58,11 +64,39 @@ pub fn install(app: &Rc<App>) {
         it.change(Gesture::Step, |view| view.pool = pool);
         render_pool(&it);
     });
+    for (place, id) in GRID_IDS.into_iter().enumerate() {
+        let select = app.dom.select(id);
+        for key in KEYS {
+            dom::fill(&select, &[&app.dom.new_element("option", "", key)]);
+        }
+        let it = app.clone();
+        app.dom.on(id, "change", move |_: Event| {
+            let chosen = it.dom.select(id).selected_index() as u8;
+            it.change(Gesture::Step, |view| {
+                // One that is chosen twice takes the other's place.
+                if view.grid[1 - place] == chosen {
+                    view.grid[1 - place] = view.grid[place];
+                }
+                view.grid[place] = chosen;
+            });
+        });
+    }
+}
+
+/// The selects of the two settings that stand against each other.
+const GRID_IDS: [&str; 2] = ["grid-x", "grid-y"];
+
+fn render_grid(app: &App) {
+    let grid = app.state.borrow().view.grid;
+    for (id, place) in GRID_IDS.into_iter().zip(grid) {
+        app.dom.select(id).set_selected_index(place.into());
+    }
 }
 
 /// Asks for what the panes need and do not have.
 pub fn update(app: &App) {
     render_pool(app);
+    render_grid(app);
     let view = {
         let state = app.state.borrow();
         if state.summary.is_none() {
@@ -94,7 +128,7 @@ pub fn update(app: &App) {
 
 /// Other data: what was worked out is void.
 pub fn forget(app: &App) {
-    app.panes.asked.replace([None, None]);
+    app.panes.asked.replace([None, None, None, None]);
 }
 
 /// Whether an answer is on its way.
@@ -114,20 +148,41 @@ pub fn answer(app: &App, topic: Topic) -> Option<Rc<Answer>> {
 /// The question of a topic, as far as the topic depends on the view; `None` where no pane shows it.
 fn wanted(view: &View, topic: Topic) -> Option<Question> {
     let all = Question::of(view, topic);
+    let edge = Question {
+        breaker: None,
+        pool: None,
+        viewport: None,
+        grid: GRID,
+        ..all.clone()
+    };
+    let shown = |pane: Pane, question: Question| (view.pane == pane).then_some(question);
     match topic {
-        Topic::Happened => Some(Question {
-            breaker: None,
-            pool: None,
-            viewport: None,
-            ..all
-        }),
-        Topic::Timeouts => (view.pane == Pane::Timeouts).then_some(Question {
-            edge: None,
-            shared: false,
-            breaker: None,
-            viewport: None,
-            ..all
-        }),
+        Topic::Happened => Some(edge),
+        Topic::WhatIf => shown(
+            Pane::WhatIf,
+            Question {
+                breaker: all.breaker,
+                grid: all.grid,
+                ..edge
+            },
+        ),
+        Topic::Timeouts => shown(
+            Pane::Timeouts,
+            Question {
+                pool: all.pool,
+                edge: None,
+                shared: false,
+                ..edge
+            },
+        ),
+        Topic::Compare => shown(
+            Pane::Compare,
+            Question {
+                viewport: all.viewport,
+                shared: false,
+                ..edge
+            },
+        ),
     }
 }
 
@@ -238,6 +293,13 @@ fn table(app: &App, head: &[String], rows: &[Vec<Cell>], n_acts: &mut usize) -> 
                     cell
                 }
             };
+            if let Some(shade) = it.shade {
+                dom::style(&cell, "--shade", &dom::percent(f64::from(shade) / 100.0));
+                cell.set_class_name("shaded");
+            }
+            if it.present {
+                dom::set(&cell, "aria-current", "true");
+            }
             cells.push(cell);
         }
         dom::fill(&table, &[&row(&cells)]);

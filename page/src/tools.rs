@@ -15,10 +15,12 @@ use herdscope::format;
 use herdscope::messages::{EdgeLine, LegendEntry, Swatch};
 use herdscope::view::{ColorBy, Pane, View};
 
-const PANES: [(Pane, &str); 4] = [
+const PANES: [(Pane, &str); 6] = [
     (Pane::Herds, "herds"),
     (Pane::Breaker, "breaker"),
+    (Pane::WhatIf, "what-if"),
     (Pane::Timeouts, "timeouts"),
+    (Pane::Compare, "compare"),
     (Pane::Trace, "trace"),
 ];
 

@@ -29,6 +29,32 @@ pub fn sorted<T>(items: Vec<T>, compare: &mut dyn FnMut(&T, &T) -> Ordering) -> 
     taken.collect()
 }
 
+/// Sorts numbers, byte by byte from the lowest. O(n).
+#[inline(never)]
+pub fn sort_numbers(numbers: &mut Vec<u64>) {
+    let mut other = vec![0; numbers.len()];
+    for shift in (0..64).step_by(8) {
+        let byte = |number: u64| usize::from((number >> shift) as u8);
+        let mut place = [0usize; 257];
+        for &number in numbers.iter() {
+            place[byte(number) + 1] += 1;
+        }
+        if place.contains(&numbers.len()) {
+            // The same everywhere.
+            continue;
+        }
+        for at in 1..place.len() {
+            place[at] += place[at - 1];
+        }
+        for &number in numbers.iter() {
+            let place = &mut place[byte(number)];
+            other[*place] = number;
+            *place += 1;
+        }
+        std::mem::swap(numbers, &mut other);
+    }
+}
+
 /// The number that stands at `place` when they are sorted, which leaves them rearranged; `None` where there
 /// are not so many. O(n).
 #[inline(never)]
@@ -39,6 +65,23 @@ pub fn nth(numbers: &mut [u64], place: usize) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_are_sorted() {
+        let cases: [&[u64]; 5] = [
+            &[],
+            &[7],
+            &[3, 1, 2, 1],
+            &[u64::MAX, 0, 1 << 40, 255, 256, 1 << 63],
+            &[9, 9, 9],
+        ];
+        for case in cases {
+            let (mut sorted, mut expected) = (case.to_vec(), case.to_vec());
+            sort_numbers(&mut sorted);
+            expected.sort_unstable();
+            assert_eq!(sorted, expected);
+        }
+    }
 
     #[test]
     fn equal_items_keep_their_order() {

@@ -3,13 +3,15 @@
 //! Invariant: a task is about the data that was loaded when it began; about other data it is void. Each
 //! step is a share of the work between which a cancel is heard. Pinned by `tests/it/panes.rs`.
 
-use super::{Engine, Happened};
+use super::{Engine, Happened, config};
 use crate::advise::{self, EdgeAdvice};
+use crate::compare;
 use crate::herds;
 use crate::messages::{Answer, Question, Topic};
 use crate::observed::{self, Fitting, Observed};
 use crate::panes;
 use crate::scene;
+use crate::what_if::{Cases, Grid, KEYS};
 
 /// A question, and how far the work on it is.
 pub struct Task {
@@ -23,6 +25,7 @@ enum Stage {
     Begun,
     Fitting(Box<Observed>, Fitting),
     Edges(Vec<EdgeAdvice>),
+    Cases(Box<(Cases, Option<Grid>)>),
 }
 
 /// What a step came to.
@@ -53,6 +56,8 @@ impl Engine {
         match task.question.topic {
             Topic::Happened => self.step_happened(task),
             Topic::Timeouts => self.step_timeouts(task),
+            Topic::WhatIf => self.step_what_if(task),
+            Topic::Compare => self.compare(task),
         }
     }
 
@@ -107,6 +112,45 @@ impl Engine {
             lanes: scene::observed_lanes(&observed),
         });
         done(Topic::Happened, attempts, blocks)
+    }
+
+    fn step_what_if(&mut self, task: &mut Task) -> Step {
+        let Question { shared, grid, .. } = task.question;
+        let Some(edge) = self.loaded.edge_or_first(task.question.edge.as_ref()) else {
+            return done(Topic::WhatIf, Vec::new(), Vec::new());
+        };
+        let present = config(task.question.breaker.as_deref()).0;
+        let mut tried = match std::mem::replace(&mut task.stage, Stage::Begun) {
+            Stage::Cases(tried) => tried,
+            _ => {
+                let timeout = advise::advise(&self.loaded, edge).proposed_timeout_ns;
+                let keys = grid.map(|it| KEYS.get(usize::from(it)).copied().unwrap_or(KEYS[0]));
+                Box::new((
+                    Cases::side_by_side(&edge.calls, &present, &[], timeout, shared),
+                    Grid::new(&present, keys, timeout, shared),
+                ))
+            }
+        };
+        let (cases, grid) = &mut *tried;
+        let more =
+            cases.step(&edge.calls) || grid.as_mut().is_some_and(|it| it.cells.step(&edge.calls));
+        if !more {
+            let blocks = panes::what_if(&edge.calls, &present, &cases.cases, grid.as_ref());
+            return done(Topic::WhatIf, Vec::new(), blocks);
+        }
+        let cells = grid.as_ref().map_or((0, 0), |it| it.cells.progress());
+        let progress = cases.progress();
+        task.stage = Stage::Cases(tried);
+        Step::More([(progress.0 + cells.0) as u32, (progress.1 + cells.1) as u32])
+    }
+
+    fn compare(&self, task: &Task) -> Step {
+        let Question { edge, viewport, .. } = &task.question;
+        let calls = self.loaded.calls(self.loaded.edge_or_first(edge.as_ref()));
+        let selected = viewport.unwrap_or(self.loaded.limits());
+        let comparison = compare::compare(&self.loaded.table, calls, selected);
+        let blocks = panes::compare(&comparison, comparison.outside.spans == 0);
+        done(Topic::Compare, Vec::new(), blocks)
     }
 
     fn step_timeouts(&mut self, task: &mut Task) -> Step {

@@ -4,13 +4,17 @@
 //! out. Invariants: a figure that is unknown is a dash, never zero; what a press on a figure does is an
 //! [`Act`] that leads to the spans it came from, or to settings. Pinned by `tests/it/panes.rs`.
 
+mod compare;
 mod happened;
 mod timeouts;
+mod what_if;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::compare::compare;
 pub use self::happened::{happened, range, withheld};
 pub use self::timeouts::{MOST_EDGES, timeouts};
+pub use self::what_if::what_if;
 use crate::view::Viewport;
 
 /// A piece of a pane.
@@ -38,6 +42,10 @@ pub struct Cell {
     pub text: String,
     /// What a press on it does.
     pub act: Option<Act>,
+    /// How dark it is, in per cent of the whole.
+    pub shade: Option<u8>,
+    /// It is of the present settings.
+    pub present: bool,
 }
 
 /// What a press on a figure does.
@@ -55,7 +63,10 @@ pub enum Act {
 
 impl From<String> for Cell {
     fn from(text: String) -> Cell {
-        Cell { text, act: None }
+        Cell {
+            text,
+            ..Cell::default()
+        }
     }
 }
 
@@ -67,7 +78,11 @@ impl From<&str> for Cell {
 
 impl Cell {
     fn with(text: String, act: Option<Act>) -> Cell {
-        Cell { text, act }
+        Cell {
+            text,
+            act,
+            ..Cell::default()
+        }
     }
 }
 

@@ -35,13 +35,14 @@ fn a_full_view_reads_as_it_says() {
         trace: Some("b75fa26f".to_owned()),
         pane: Pane::Trace,
         pool: Some(200),
+        grid: [0, 1],
     };
     assert_eq!(
         view.to_hash(),
         "v=1&src=file:Vorfall%2026%269.csv:13197365:00000000deadbeef\
          &as=trace=Trace%20ID,start=when@ms,zone=%2B02:00&src=https://host/b.json&t=-5..1790409661000000001&y=-1.5..740.25&edge=shop-web->catalog\
          &breaker=window=100,min=20,fail=50%25,open=60s,probes=10&shared=1&lanes=1&color=service\
-         &hide=tier:0&hide=service:a%20b&trace=b75fa26f&pane=trace&pool=200"
+         &hide=tier:0&hide=service:a%20b&trace=b75fa26f&pane=trace&pool=200&grid=window,min"
     );
     assert_eq!(View::parse(&view.to_hash()), (view, Vec::new()));
 }
@@ -56,6 +57,9 @@ fn what_cannot_be_read_is_named_and_left() {
         ("t=1..99999999999999999999&y=0..1", "t="),
         ("t=-9000000000000000000..9000000000000000000&y=0..1", "t="),
         ("src=ftp://host/file", "src="),
+        ("grid=fail,fail", "grid="),
+        ("grid=fail,wait", "grid="),
+        ("pool=0", "pool="),
         ("src=http://host/file", "src="),
         ("src=http://localhost.host/file", "src="),
         ("src=sample:../../secret", "src="),
@@ -176,20 +180,29 @@ fn views() -> impl Strategy<Value = View> {
         Just(Pane::Breaker),
         Just(Pane::WhatIf),
         Just(Pane::Timeouts),
+        Just(Pane::Compare),
         Just(Pane::Trace)
     ];
     let pool = prop::option::of(1..9_999u32);
+    let grid = (0..8u8, 0..9u8).prop_map(|(x, y)| if x == y { [x, 8] } else { [x, y] });
     let color = prop_oneof![Just(ColorBy::Tier), Just(ColorBy::Service)];
     (
         files,
         prop::option::of(viewport),
         prop::option::of(edge),
-        (any::<bool>(), any::<bool>(), color, pane, pool),
+        (any::<bool>(), any::<bool>(), color, pane, (pool, grid)),
         prop::collection::vec(".{1,9}", 0..3),
         prop::option::of(".{1,30}"),
     )
         .prop_map(
-            |(files, viewport, edge, (shared, lanes, color_by, pane, pool), hidden, trace)| View {
+            |(
+                files,
+                viewport,
+                edge,
+                (shared, lanes, color_by, pane, (pool, grid)),
+                hidden,
+                trace,
+            )| View {
                 files,
                 viewport,
                 edge,
@@ -201,6 +214,7 @@ fn views() -> impl Strategy<Value = View> {
                 trace,
                 pane,
                 pool,
+                grid,
             },
         )
 }

@@ -15,6 +15,7 @@ pub mod fuzz;
 pub mod page;
 pub mod python;
 pub mod run;
+pub mod shorten;
 pub mod size;
 pub mod tools;
 

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use xtask::{Result, bench, checks, files::Server, fuzz, page, tools::Toolbox};
+use xtask::{Result, bench, checks, files::Server, fuzz, page, shorten, tools::Toolbox};
 
 const HELP: &str = "\
 Usage: cargo xtask COMMAND
@@ -27,6 +27,13 @@ fn main() -> ExitCode {
         ["bench", rest @ ..] => bench::bench(rest),
         ["fuzz", rest @ ..] => fuzz::fuzz(rest),
         ["dist"] => dist(),
+        // Trunk's own, in the middle of a build.
+        ["shorten"] => match std::env::var_os("TRUNK_STAGING_DIR") {
+            Some(folder) => shorten::shorten(folder.as_ref()),
+            None => {
+                Err("`cargo xtask shorten` is for trunk, which says where the page is".to_owned())
+            }
+        },
         ["help" | "--help" | "-h"] => {
             print!("{HELP}\nChecks for --only:\n{}", checks::list());
             print!("\nBenchmarks:\n{}", bench::list());

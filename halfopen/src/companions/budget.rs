@@ -21,19 +21,17 @@
 //! took is given back at most once, because the [`Attempt`] is consumed. Cost:
 //! O(1), for Finagle's ten slices of the window. Everything is an integer:
 //! gRPC's ratio is in thousandths of a token, Finagle's deposit is 1000 and
-//! its withdrawal `1000 / share`. Pinned by `tests/companions.rs`.
+//! its withdrawal `1000 / share`. Pinned by `tests/companions/`.
 
 use core::fmt;
 
 use super::slices::Slices;
 use super::{Failure, Latest, check};
 use crate::config::{ConfigError, Rate};
-use crate::machine::Outcome;
+use crate::machine::{Outcome, PPM};
 
 /// A token in thousandths; Finagle's deposit.
 const TOKEN: u32 = 1_000;
-/// In a million.
-const PPM: u64 = 1_000_000;
 const S: u64 = 1_000_000_000;
 /// Finagle's slices of the time to live.
 const SLICES: u64 = 10;

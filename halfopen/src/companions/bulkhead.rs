@@ -11,7 +11,7 @@
 //! has no lease: a call that has not come back still holds its thread. Cost:
 //! O(1); each call whose wait is over is looked at once. 32 bytes for each call
 //! that may wait, and where calls may wait also for each place. Source: resilience4j, `SemaphoreBulkhead` (25 calls,
-//! no wait). Pinned by `tests/companions.rs` and `tests/companions_models.rs`.
+//! no wait). Pinned by `tests/companions/` and `tests/companions_models.rs`.
 
 use core::fmt;
 
@@ -170,10 +170,7 @@ impl Bulkhead {
             return Ok(Entry::Admitted(Place(())));
         }
         if self.waiting() < self.max_waiting {
-            let due = match self.max_wait {
-                NEVER => i64::MAX,
-                wait => now.saturating_add_unsigned(wait),
-            };
+            let due = now.saturating_add_unsigned(self.max_wait);
             if let Some(key) = self.lanes.push(WAITING, due) {
                 return Ok(Entry::Waiting(Ticket(key)));
             }

@@ -6,7 +6,7 @@
 //! what was taken is given back at most once, because [`Held`] is consumed.
 //! Cost: a comparison. No time is passed in, as nothing depends on it. Source:
 //! Envoy, `circuit_breaker.proto` (1024, 1024, 1024, 3). Pinned by
-//! `tests/companions.rs`.
+//! `tests/companions/`.
 
 use core::fmt;
 

@@ -27,10 +27,9 @@
 //! retries only with a budget; a bulkhead where a callee is not essential. A
 //! [`Stack`] is that, in that order.
 //!
-//! Owns nothing but the shared helpers: what a setting may be (`check`), sums
-//! over a sliding window (`slices`), queues in fixed memory (`lanes`).
+//! Owns nothing but what several share: sums over a sliding window (`slices`),
+//! queues in fixed memory (`lanes`).
 
-mod check;
 mod lanes;
 mod slices;
 
@@ -64,6 +63,8 @@ pub use shed::{MAX_QUEUE, Next, Offered, Priority, QueueFull, QueueId, Shedder, 
 pub use stack::{Call, Ended, Retried, Stack, StackPermit, StackRejected, StackSettings};
 pub use throttle::{Draw, Throttle, ThrottlePermit, ThrottleSettings, Throttled};
 pub use timeout::{Deadline, TimedOut, Timeout, TimeoutSettings, Timer};
+
+use crate::check;
 
 /// The largest time seen: a clock that goes back stands still instead.
 #[derive(Clone, Copy, Debug)]

@@ -25,20 +25,18 @@
 //! differences: a host that was ejected for one reason is not ejected for
 //! another at the same time; hosts are looked at in their order, which
 //! decides who is ejected when not all may be. Pinned by
-//! `tests/companions.rs` and `tests/companions_models.rs`.
+//! `tests/companions/` and `tests/companions_models.rs`.
 
 use alloc::boxed::Box;
 use alloc::vec;
 
 use super::{Latest, check};
-use crate::backoff::{Backoff, Jitter, splitmix64};
+use crate::backoff::{scale, splitmix64};
 use crate::config::{ConfigError, Rate};
-use crate::machine::Outcome;
+use crate::machine::{Outcome, PPM, reached};
 
 /// The most hosts.
 pub const MAX_HOSTS: u32 = 10_000;
-
-const PPM: u64 = 1_000_000;
 
 /// Ejection by comparison with the other hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -427,9 +425,7 @@ impl OutlierDetector {
         }
         for nth in 0..self.hosts.len() {
             let host = self.hosts[nth];
-            let threshold = u64::from(rule.threshold.as_ppm());
-            if judged(&host) && u64::from(host.failures) * PPM >= threshold * u64::from(host.calls)
-            {
+            if judged(&host) && reached(host.failures, host.calls, rule.threshold.as_ppm()) {
                 self.eject(nth, at, EjectionCause::FailurePercentage);
             }
         }
@@ -470,15 +466,9 @@ impl OutlierDetector {
 
 /// The jitter of the `nth` ejection: uniform in `0..=jitter`.
 fn spread(settings: &OutlierSettings, nth: u64) -> u64 {
-    let full = Backoff {
-        first: settings.jitter,
-        max: settings.jitter,
-        // Apart from other sequences of the same seed.
-        seed: splitmix64(settings.seed, u64::MAX),
-        multiplier: 1_000,
-        jitter: Jitter::Full,
-    };
-    full.spread(settings.jitter, nth)
+    // Apart from other sequences of the same seed.
+    let seed = splitmix64(settings.seed, u64::MAX);
+    scale(splitmix64(seed, nth), settings.jitter)
 }
 
 #[cfg(test)]

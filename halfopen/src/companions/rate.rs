@@ -7,7 +7,7 @@
 //! `burst + t * calls / per` calls are admitted. Exact: times are counted in
 //! units of `1/calls` nanoseconds, so that three calls a second are not 333
 //! ms apart but a third of a second. Cost: a multiplication and an addition.
-//! Pinned by `tests/companions.rs`, and against a token bucket in
+//! Pinned by `tests/companions/`, and against a token bucket in
 //! `tests/companions_models.rs`.
 
 use core::fmt;

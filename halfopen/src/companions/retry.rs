@@ -11,7 +11,7 @@
 //! equal jitter; the same seed gives the same waits. Cost: a multiplication
 //! per retry. Sources: AWS, "Exponential backoff and jitter" (base 100 ms, cap
 //! 10 s); gRPC A6, where the callee may say how long to wait. Pinned by
-//! `tests/companions.rs`.
+//! `tests/companions/`.
 
 use core::fmt;
 

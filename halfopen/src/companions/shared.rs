@@ -4,7 +4,7 @@
 //! Owns nothing else. Invariants: the lock is held for single steps, never
 //! during an attempt or a reading of the clock; a guard gives its permit back
 //! exactly once, dropped or not. Cost: that of the stack and an uncontended
-//! lock. Pinned by `tests/companions.rs`; `examples/stack.rs` is a host.
+//! lock. Pinned by `tests/companions/`; `examples/stack.rs` is a host.
 
 use std::boxed::Box;
 use std::fmt;

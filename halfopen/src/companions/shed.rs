@@ -19,7 +19,7 @@
 //! a less important one is that old too. Cost: O(1), 32 bytes a request that
 //! may wait. Sources: Folly's `Codel` (100 ms, 5 ms, twice the target), which
 //! simplifies CoDel (RFC 8289) for requests; the criticality classes of Google
-//! SRE, chapter 21. Pinned by `tests/companions.rs` and
+//! SRE, chapter 21. Pinned by `tests/companions/` and
 //! `tests/companions_models.rs`.
 
 use core::fmt;

@@ -21,7 +21,7 @@
 //! the calls that ask); without the optional layers a stack is its breaker;
 //! layers that keep time go by the largest they have seen, and how long a call
 //! takes, has left or waits is counted from the time as it is given. Cost: the sum of its layers', O(1). Pinned by
-//! `tests/companions.rs`, and against its parts by `tests/companions_models.rs`.
+//! `tests/companions/`, and against its parts by `tests/companions_models.rs`.
 
 use core::fmt;
 

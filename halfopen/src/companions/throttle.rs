@@ -16,7 +16,7 @@
 //! at most `p` have at most `n*p + 1` rejections. Cost: O(1) per call; a slice that ends costs
 //! one pass per slice gone. `K` is in thousandths, the probability a 32-bit
 //! fraction, rounded down. Source: Google SRE, chapter 21 (2 minutes, `K` = 2;
-//! 1.1 is stricter). Pinned by `tests/companions.rs` and
+//! 1.1 is stricter). Pinned by `tests/companions/` and
 //! `tests/companions_models.rs`.
 
 use core::fmt;

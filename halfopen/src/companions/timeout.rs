@@ -11,7 +11,7 @@
 //! failure, at `>=`, whatever it returned and however late that is noticed; no
 //! operation makes a deadline later. Cost: a comparison; nothing is allocated.
 //! Source: gRPC's deadline propagation (what goes over the wire is the time
-//! that *remains*, as clocks differ). Pinned by `tests/companions.rs` and
+//! that *remains*, as clocks differ). Pinned by `tests/companions/` and
 //! `tests/companions_models.rs`.
 
 use core::fmt;
@@ -92,18 +92,11 @@ impl Timeout {
         Timer {
             now: Latest(now),
             began: now,
-            phase_due: after(now, self.connect),
+            phase_due: now.saturating_add_unsigned(self.connect),
             read: self.read,
             deadline,
             phase: TimedOut::Connect,
         }
-    }
-}
-
-fn after(now: i64, wait: u64) -> i64 {
-    match wait {
-        NEVER => i64::MAX,
-        wait => now.saturating_add_unsigned(wait),
     }
 }
 
@@ -166,7 +159,7 @@ impl Timer {
         self.check(now)?;
         if self.phase == TimedOut::Connect {
             self.phase = TimedOut::Read;
-            self.phase_due = after(self.now.0, self.read);
+            self.phase_due = self.now.0.saturating_add_unsigned(self.read);
         }
         Ok(())
     }

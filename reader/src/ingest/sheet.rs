@@ -164,10 +164,7 @@ impl Sheet {
         let body = &head[skipped..];
         self.delimiter = separator.unwrap_or_else(|| delimiter(body));
         let escape = escapes_by_backslash(body, self.delimiter).then_some(b'\\');
-        self.csv = ReaderBuilder::new()
-            .delimiter(self.delimiter)
-            .escape(escape)
-            .build();
+        self.csv = parser(self.delimiter, escape);
         let mut sample = sample(self.delimiter, escape, body, whole).into_iter();
         if let Some(header) = sample.next() {
             self.settle_plan(header, sample.as_slice());
@@ -528,19 +525,36 @@ fn cell_text(cell: &[u8]) -> String {
     }
 }
 
-/// The header and the first rows. Of the last one, which the head may cut, only when it is whole.
-fn sample(delimiter: u8, escape: Option<u8>, head: &[u8], whole: bool) -> Vec<Cells> {
-    let mut reader = csv::ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
+fn parser(delimiter: u8, escape: Option<u8>) -> Reader {
+    ReaderBuilder::new()
         .delimiter(delimiter)
         .escape(escape)
-        .from_reader(head);
-    let records = reader.byte_records().map_while(Result::ok);
-    let cells = records.map(|record| record.iter().map(cell_text).collect());
-    let mut sample: Vec<Cells> = cells.take(SAMPLE + 1).collect();
-    if !whole && reader.is_done() {
-        sample.pop();
+        .build()
+}
+
+/// The header and the first rows. Of the last one, which the head may cut, only when it is whole.
+fn sample(delimiter: u8, escape: Option<u8>, head: &[u8], whole: bool) -> Vec<Cells> {
+    let mut csv = parser(delimiter, escape);
+    // A record is never longer than the head, and has no more cells than bytes and one.
+    let (mut text, mut ends) = (vec![0; head.len()], vec![0; head.len() + 1]);
+    let (mut filled, mut cells, mut input) = (0, 0, head);
+    let mut sample: Vec<Cells> = Vec::new();
+    while sample.len() <= SAMPLE {
+        let ended = input.is_empty();
+        let (result, read, n_text, n_cells) =
+            csv.read_record(input, &mut text[filled..], &mut ends[cells..]);
+        (filled, cells, input) = (filled + n_text, cells + n_cells, &input[read..]);
+        match result {
+            ReadRecordResult::Record if ended && !whole => break,
+            ReadRecordResult::Record => {
+                let starts = std::iter::once(&0).chain(&ends[..cells]);
+                let cell = |(&from, &to): (&usize, &usize)| cell_text(&text[from..to]);
+                sample.push(starts.zip(&ends[..cells]).map(cell).collect());
+                (filled, cells) = (0, 0);
+            }
+            ReadRecordResult::InputEmpty if !ended => {}
+            _ => break,
+        }
     }
     sample
 }

@@ -1,0 +1,269 @@
+//! Short names between the page's wasm and its glue.
+//!
+//! wasm-bindgen calls what the wasm imports by long names with a hash, some three hundred of them, each in
+//! both files: a fortieth of the page's weight. Trunk calls this when both are made. Owns the renaming and
+//! the glue's loss of comments and indentation. Invariant: a name is given up in both files or in none; what
+//! the wasm exports keeps its name. Pinned by `tests` below, and by every browser test.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use crate::Result;
+
+/// Names shorter than this are kept.
+const LONG: usize = 6;
+
+const IMPORTS: u8 = 2;
+const EXPORTS: u8 = 7;
+
+/// Shortens the names in the glue and the wasm of a built page.
+pub fn shorten(folder: &Path) -> Result<()> {
+    let names = fs::read_dir(folder)
+        .map_err(|error| format!("cannot list {}: {error}", folder.display()))?;
+    let wasm = names
+        .flatten()
+        .map(|it| it.path())
+        .find(|it| it.to_string_lossy().ends_with("_bg.wasm"));
+    let wasm = wasm.ok_or_else(|| format!("{} holds no page's wasm", folder.display()))?;
+    let glue = wasm.to_string_lossy().replace("_bg.wasm", ".js");
+    let read = |path: &Path| {
+        fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+    };
+    let module = read(&wasm)?;
+    let text = String::from_utf8(read(Path::new(&glue))?)
+        .map_err(|_| format!("{glue} is no UTF-8 text"))?;
+    let broken = || format!("{} is no wasm module", wasm.display());
+    let short = short_names(&module).ok_or_else(broken)?;
+    let module = renamed(&module, &short).ok_or_else(broken)?;
+    let write = |path: &Path, bytes: &[u8]| {
+        fs::write(path, bytes).map_err(|error| format!("cannot write {}: {error}", path.display()))
+    };
+    write(&wasm, &module)?;
+    write(Path::new(&glue), glued(&text, &short).as_bytes())
+}
+
+type Names = HashMap<String, String>;
+
+/// A short name for each long one that is imported and not exported.
+fn short_names(module: &[u8]) -> Option<Names> {
+    let mut exported = Vec::new();
+    let mut imported: Vec<String> = Vec::new();
+    for (id, content) in sections(module)? {
+        let mut bytes = Bytes(content);
+        match id {
+            EXPORTS => {
+                for _ in 0..bytes.number()? {
+                    exported.push(bytes.name()?.to_owned());
+                    bytes.take(1)?;
+                    bytes.number()?;
+                }
+            }
+            IMPORTS => {
+                for _ in 0..bytes.number()? {
+                    bytes.name()?;
+                    imported.push(bytes.name()?.to_owned());
+                    bytes.kind()?;
+                }
+            }
+            _ => {}
+        }
+    }
+    imported.sort();
+    imported.dedup();
+    let long = imported
+        .into_iter()
+        .filter(|it| it.len() >= LONG && !exported.contains(it));
+    Some(
+        long.enumerate()
+            .map(|(at, it)| (it, format!("${at:x}")))
+            .collect(),
+    )
+}
+
+/// The module with other names for what it imports.
+fn renamed(module: &[u8], short: &Names) -> Option<Vec<u8>> {
+    let mut out = module.get(..8)?.to_vec();
+    for (id, content) in sections(module)? {
+        let mut section = Vec::new();
+        if id == IMPORTS {
+            let mut bytes = Bytes(content);
+            let n_imports = bytes.number()?;
+            push_number(&mut section, n_imports);
+            for _ in 0..n_imports {
+                for _ in 0..2 {
+                    let name = bytes.name()?;
+                    let name = short.get(name).map_or(name, String::as_str);
+                    push_number(&mut section, name.len() as u64);
+                    section.extend_from_slice(name.as_bytes());
+                }
+                section.extend_from_slice(bytes.kind()?);
+            }
+        } else {
+            section.extend_from_slice(content);
+        }
+        out.push(id);
+        push_number(&mut out, section.len() as u64);
+        out.extend(section);
+    }
+    Some(out)
+}
+
+/// The glue with the same names, without comments of documentation and without indentation.
+fn glued(text: &str, short: &Names) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut comment = false;
+    for line in text.lines().map(str::trim) {
+        comment |= line.starts_with("/**");
+        let ends = line.ends_with("*/");
+        if !comment && !line.is_empty() {
+            let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
+            let mut rest = line;
+            while !rest.is_empty() {
+                let end = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
+                let (word, after) = rest.split_at(end);
+                out.push_str(short.get(word).map_or(word, String::as_str));
+                let between = after.find(is_word).unwrap_or(after.len());
+                out.push_str(&after[..between]);
+                rest = &after[between..];
+            }
+            out.push('\n');
+        }
+        comment &= !ends;
+    }
+    out
+}
+
+/// The sections of a module, each with its number.
+fn sections(module: &[u8]) -> Option<Vec<(u8, &[u8])>> {
+    let mut bytes = Bytes(module.strip_prefix(b"\0asm\x01\0\0\0")?);
+    let mut found = Vec::new();
+    while !bytes.0.is_empty() {
+        let id = bytes.take(1)?[0];
+        let length = bytes.number()?;
+        found.push((id, bytes.take(length)?));
+    }
+    Some(found)
+}
+
+/// What is left of some bytes.
+struct Bytes<'a>(&'a [u8]);
+
+impl<'a> Bytes<'a> {
+    fn take(&mut self, n: u64) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(n.try_into().ok()?)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    /// A number in the form LEB128.
+    fn number(&mut self) -> Option<u64> {
+        let mut number = 0;
+        for shift in (0..35).step_by(7) {
+            let byte = u64::from(self.take(1)?[0]);
+            number |= (byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    fn name(&mut self) -> Option<&'a str> {
+        let length = self.number()?;
+        std::str::from_utf8(self.take(length)?).ok()
+    }
+
+    /// What kind of thing is imported.
+    fn kind(&mut self) -> Option<&'a [u8]> {
+        let whole = self.0;
+        match self.take(1)?[0] {
+            0 => {
+                self.number()?;
+            }
+            1 => {
+                self.take(1)?;
+                self.limits()?;
+            }
+            2 => self.limits()?,
+            3 => {
+                self.take(2)?;
+            }
+            _ => return None,
+        }
+        Some(&whole[..whole.len() - self.0.len()])
+    }
+
+    fn limits(&mut self) -> Option<()> {
+        let flags = self.take(1)?[0];
+        self.number()?;
+        if flags & 1 == 1 {
+            self.number()?;
+        }
+        Some(())
+    }
+}
+
+fn push_number(out: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        out.push(number as u8 & 0x7f | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A module that imports two functions and a table, and exports one of the imports again.
+    fn module() -> Vec<u8> {
+        let name = |it: &str| [&[it.len() as u8], it.as_bytes()].concat();
+        let imports = [
+            vec![3],
+            [name("./glue.js"), name("__wbg_alert_0123"), vec![0, 0]].concat(),
+            [name("./glue.js"), name("__wbg_kept_4567"), vec![0, 0]].concat(),
+            [name("./glue.js"), name("tab"), vec![1, 0x70, 1, 1, 9]].concat(),
+        ]
+        .concat();
+        let exports = [vec![1], name("__wbg_kept_4567"), vec![0, 1]].concat();
+        let section = |id: u8, content: Vec<u8>| [vec![id, content.len() as u8], content].concat();
+        [
+            b"\0asm\x01\0\0\0".to_vec(),
+            section(1, vec![1, 0x60, 0, 0]),
+            section(IMPORTS, imports),
+            section(EXPORTS, exports),
+        ]
+        .concat()
+    }
+
+    #[test]
+    fn a_long_import_is_renamed_in_both_files_and_an_export_is_not() {
+        let module = module();
+        let short = short_names(&module).expect("a module");
+        assert_eq!(short.len(), 1);
+        let renamed = renamed(&module, &short).expect("a module");
+        let text = String::from_utf8_lossy(&renamed);
+        assert!(text.contains("$0") && text.contains("__wbg_kept_4567") && text.contains("tab"));
+        assert!(!text.contains("alert"));
+        assert_eq!(renamed.len(), module.len() - "__wbg_alert_0123".len() + 2);
+
+        let glue = "/**\n * What it does.\n */\nimports = {\n    __wbg_alert_0123: function() {\n        \
+             say(`it's __wbg_alert_01234`);\n    },\n    __wbg_kept_4567: 1, /* here */\n};\n";
+        assert_eq!(
+            glued(glue, &short),
+            "imports = {\n$0: function() {\nsay(`it's __wbg_alert_01234`);\n},\n__wbg_kept_4567: 1, /* here */\n};\n"
+        );
+    }
+
+    #[test]
+    fn what_is_no_module_is_refused() {
+        let whole = module();
+        for cut in 0..whole.len() {
+            // A module may end after any section: without its exports it has one more.
+            let names = short_names(&whole[..cut]);
+            assert!(names.is_none_or(|it| it.len() <= 2), "{cut}");
+        }
+        assert!(short_names(b"<!doctype html>").is_none());
+    }
+}
