@@ -117,7 +117,7 @@ pub struct View {
     /// `pool`, the number of threads in the caller's pool.
     pub pool: Option<u32>,
     /// `grid=KEY,KEY`, the settings that stand against each other: places in
-    /// [`KEYS`](crate::what_if::KEYS).
+    /// [`KEYS`].
     pub grid: [u8; 2],
 }
 

@@ -357,19 +357,11 @@ fn is_one(it: &Transition) -> bool {
 
 /// Settings as text and by choice, with events drawn from a number.
 pub fn seeds() -> Vec<Vec<u8>> {
-    const TEXTS: [&str; 8] = [
-        "window=5 min=3 open=20ns probes=2 lease=30ns",
-        "window=5 min=3 open=20ns probes=2 lease=15ns auto=yes",
-        "window=40ns/10ns min=2 fail=40% open=10ns probes=3 lease=off judge=first-failure",
-        "window=4 min=4 slow=50%@5ns timeout=12ns open=5ns backoff=2x max-open=60ns probes=1",
-        "window=4 min=2 open=10ns jitter=full seed=7 probes=1 ramp=10%/50%/100%@20ns",
-        "window=40ns/20ns min=2 open=10ns jitter=equal auto=yes probes=2 ramp=50ns",
-        "window=9 min=9 fail=off slow=off consecutive=2 judge=first-failure open=1ns probes=4 ramp=50%@9ns",
-        "window=10s/1s min=2 fail=50% open=30s probes=2 ramp=30s",
-    ];
+    const TEXTS: &str = include_str!("../../halfopen/tests/events/settings.txt");
+    const SCALE: &str = "window=10s/1s min=2 fail=50% open=30s probes=2 ramp=30s";
     let mut random = Random(7);
     let mut seeds = Vec::new();
-    for (nth, text) in TEXTS.iter().enumerate() {
+    for (nth, text) in TEXTS.lines().chain([SCALE]).enumerate() {
         let events = random.bytes(60 * (nth + 1));
         seeds.push([text.as_bytes(), b"\n", &events].concat());
         seeds.push([&[0x80], random.bytes(40 + 60 * nth).as_slice()].concat());

@@ -19,16 +19,6 @@ use herdscope::spans::{Parent, SpanIdx, SpanTable};
 
 use crate::draw::Random;
 
-/// Small, so that short inputs reach every limit.
-const TIGHT: Limits = Limits {
-    longest_row: 300,
-    longest_header: 200,
-    gz_ratio: 3,
-    gz_free: 500,
-    sniffed: 64,
-    waiting: 900,
-};
-
 /// What a person says about a file: mostly nothing.
 const TOLD: [&str; 5] = [
     "",
@@ -42,7 +32,7 @@ const TOLD: [&str; 5] = [
 pub fn check(bytes: &[u8]) {
     // An input decides itself how it is read: every way for each would take the time of other inputs.
     let mut random = Random::of(bytes);
-    let limits = [TIGHT, Limits::default()][random.below(2)];
+    let limits = [Limits::TIGHT, Limits::default()][random.below(2)];
     let told = &TOLD[random.below(TOLD.len())].parse().unwrap_or_default();
     let whole = read([bytes], limits, told);
     let (shown, split) = (

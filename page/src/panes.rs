@@ -170,7 +170,7 @@ fn wanted(view: &View, topic: Topic) -> Option<Question> {
             Pane::Timeouts,
             Question {
                 pool: all.pool,
-                edge: None,
+                breaker: all.breaker,
                 shared: false,
                 ..edge
             },

@@ -9,7 +9,7 @@ use crate::compare;
 use crate::herds;
 use crate::messages::{Answer, Question, Topic};
 use crate::observed::{self, Fitting, Observed};
-use crate::panes;
+use crate::panes::{self, Callers};
 use crate::scene;
 use crate::what_if::{Cases, Grid, KEYS};
 
@@ -23,7 +23,7 @@ pub struct Task {
 
 enum Stage {
     Begun,
-    Fitting(Box<Observed>, Fitting),
+    Fitting(Box<(Observed, Fitting)>),
     Edges(Vec<EdgeAdvice>),
     Cases(Box<(Cases, Option<Grid>)>),
 }
@@ -80,15 +80,14 @@ impl Engine {
             return done(Topic::Happened, Vec::new(), Vec::new());
         };
         let (observed, fits) = match std::mem::replace(&mut task.stage, Stage::Begun) {
-            Stage::Fitting(observed, mut fitting)
-                if fitting.progress().0 < fitting.progress().1 =>
-            {
-                fitting.step();
-                let (done, of) = fitting.progress();
-                task.stage = Stage::Fitting(observed, fitting);
+            Stage::Fitting(mut work) if work.1.progress().0 < work.1.progress().1 => {
+                work.1.step();
+                let (done, of) = work.1.progress();
+                task.stage = Stage::Fitting(work);
                 return Step::More([done as u32, of as u32]);
             }
-            Stage::Fitting(mut observed, fitting) => {
+            Stage::Fitting(work) => {
+                let (mut observed, fitting) = *work;
                 let fits = fitting.finish(&mut observed, &edge.calls);
                 (observed, fits)
             }
@@ -97,14 +96,14 @@ impl Engine {
                 match Fitting::new(&observed) {
                     Some(fitting) => {
                         let of = fitting.progress().1;
-                        task.stage = Stage::Fitting(Box::new(observed), fitting);
+                        task.stage = Stage::Fitting(Box::new((observed, fitting)));
                         return Step::More([0, of as u32]);
                     }
-                    None => (Box::new(observed), Vec::new()),
+                    None => (observed, Vec::new()),
                 }
             }
         };
-        let attempts = herds::attempts(&self.loaded.table, &edge.calls, &(&*observed).into());
+        let attempts = herds::attempts(&self.loaded.table, &edge.calls, &(&observed).into());
         let blocks = panes::happened(&observed, &fits);
         self.happened = Some(Happened {
             edge: (edge.from.clone(), edge.to.clone()),
@@ -171,7 +170,18 @@ impl Engine {
             return Step::More([done, of as u32 + 1]);
         }
         let abandoned = advise::abandoned(&self.loaded.table);
-        let blocks = panes::timeouts(&self.loaded, &advice, &abandoned, task.question.pool);
+        let Question {
+            edge,
+            breaker,
+            pool,
+            ..
+        } = &task.question;
+        let timeout = config(breaker.as_deref()).0.settings().timeout;
+        let callers = Callers {
+            pool: *pool,
+            timeout: self.loaded.edge_or_first(edge.as_ref()).zip(timeout),
+        };
+        let blocks = panes::timeouts(&self.loaded, &advice, &abandoned, callers);
         done(Topic::Timeouts, Vec::new(), blocks)
     }
 }

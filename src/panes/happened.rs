@@ -10,6 +10,7 @@ pub fn happened(observed: &Observed, fits: &[Fit]) -> Vec<Block> {
     if let Some(it) = crate::observed::withheld(observed) {
         blocks.push(Block::Text(withheld(&it)));
     }
+    blocks.extend(sureness(observed).map(Block::Note));
     blocks.extend(unknown(observed).map(Block::Note));
     if let Some(best) = fits.first() {
         blocks.push(Block::Heading("Settings that explain it".to_owned()));
@@ -77,6 +78,22 @@ pub fn withheld(it: &Withheld) -> String {
         " in all.",
     ]
     .concat()
+}
+
+/// How sure the states are that are told.
+fn sureness(observed: &Observed) -> Option<String> {
+    let states = observed.breakers.iter().flat_map(|it| &it.states);
+    let known = states.filter(|it| it.state != Seen::Unknown);
+    let least = known.map(|it| it.sure).reduce(f64::min)?;
+    let whole = percent(least);
+    Some(
+        [
+            "States told from the calls alone; the least sure is ",
+            &whole,
+            " sure.",
+        ]
+        .concat(),
+    )
 }
 
 /// Where the calls do not tell the state.

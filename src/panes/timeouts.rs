@@ -11,12 +11,21 @@ use crate::view::{MILLI, Viewport};
 /// The most edges that are told; those with the most calls.
 pub const MOST_EDGES: usize = 20;
 
-/// What there is to say about these edges. `pool` is the number of the caller's threads, if it is known.
+/// What a person says of the callers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Callers<'a> {
+    /// The number of their threads.
+    pub pool: Option<u32>,
+    /// The timeout that they have on an edge: one that was proposed earlier, for instance.
+    pub timeout: Option<(&'a Edge, u64)>,
+}
+
+/// What there is to say about these edges.
 pub fn timeouts(
     dataset: &Dataset,
     advice: &[EdgeAdvice],
     abandoned: &[Abandoned],
-    pool: Option<u32>,
+    callers: Callers<'_>,
 ) -> Vec<Block> {
     let mut blocks = Vec::new();
     if advice.is_empty() {
@@ -25,7 +34,7 @@ pub fn timeouts(
         ));
     }
     for (edge, it) in dataset.edges.iter().zip(advice) {
-        of_edge(dataset, edge, it, pool, &mut blocks);
+        of_edge(dataset, edge, it, callers, &mut blocks);
     }
     if dataset.edges.len() > advice.len() {
         let more = format::count((dataset.edges.len() - advice.len()) as u64);
@@ -63,7 +72,7 @@ fn of_edge(
     dataset: &Dataset,
     edge: &Edge,
     advice: &EdgeAdvice,
-    pool: Option<u32>,
+    callers: Callers<'_>,
     blocks: &mut Vec<Block>,
 ) {
     let calls = &edge.calls;
@@ -136,9 +145,26 @@ fn of_edge(
         rows,
     });
     blocks.push(Block::Text(in_flight(advice)));
-    if let Some(size) = pool {
+    let own = callers.timeout.filter(|it| std::ptr::eq(it.0, edge));
+    blocks.extend(own.and_then(|it| drifted(it.1, advice)).map(Block::Text));
+    if let Some(size) = callers.pool {
         blocks.push(Block::Text(asked_pool(size, advice)));
     }
+}
+
+/// That a timeout no longer is what would be proposed.
+fn drifted(timeout: u64, advice: &EdgeAdvice) -> Option<String> {
+    let now = advice.proposed_timeout_ns?;
+    advise::drifted(timeout, now).then(|| {
+        [
+            "The breaker\u{2019}s timeout of ",
+            &format::duration(timeout),
+            " does not fit these calls: ",
+            &format::duration(now),
+            " would be proposed.",
+        ]
+        .concat()
+    })
 }
 
 /// Calls in flight, and the pool that they evidently fill.

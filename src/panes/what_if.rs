@@ -22,12 +22,12 @@ pub fn what_if(calls: &Calls, present: &Config, cases: &[Case], grid: Option<&Gr
             .concat(),
         ),
         Block::Table {
-            head: head(&["settings", "withheld", "failed", "held", "opens after"]),
+            head: head(&["settings", "withheld", "failed", "held", "opens"]),
             rows: cases.iter().map(|it| row(it, present, n_calls)).collect(),
         },
         Block::Note(
-            "Failed: calls let through that failed or were cut. Held: callers\u{2019} threads, in all. Opens \
-             after: from the first bad call. Press settings to use them."
+            "Failed: calls let through that failed or were cut. Held: callers\u{2019} threads, in all. Opens: \
+             after so long from the first bad call. Press settings to use them."
                 .to_owned(),
         ),
     ];

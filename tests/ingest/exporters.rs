@@ -151,6 +151,7 @@ fn a_root_is_written_in_many_ways() {
         "-",
         "undefined",
         "\\N",
+        "NULL",
         "s",
     ];
     for mark in marks {

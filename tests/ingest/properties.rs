@@ -8,16 +8,6 @@ use proptest::prelude::*;
 
 use crate::support::{files, fixtures, print, read, read_with};
 
-/// Small, so that short inputs reach every limit.
-const TIGHT: Limits = Limits {
-    longest_row: 300,
-    longest_header: 200,
-    gz_ratio: 3,
-    gz_free: 500,
-    sniffed: 64,
-    waiting: 900,
-};
-
 fn shown(bytes: &[u8], limits: Limits, piece: usize) -> String {
     let mut reader = herdscope::ingest::Reader::new(limits);
     for piece in bytes.chunks(piece) {
@@ -71,7 +61,7 @@ proptest! {
 
     #[test]
     fn any_split_gives_the_same(bytes in scraps(), piece in 1usize..40) {
-        for limits in [TIGHT, Limits::default()] {
+        for limits in [Limits::TIGHT, Limits::default()] {
             let whole = shown(&bytes, limits, bytes.len().max(1));
             prop_assert_eq!(&shown(&bytes, limits, piece), &whole);
             prop_assert_eq!(&shown(&bytes, limits, 1), &whole);
@@ -92,7 +82,7 @@ proptest! {
 
     #[test]
     fn any_bytes_give_a_reading_or_a_refusal(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
-        let _ = read_with(&bytes, TIGHT, 13).map(|it| print(&it));
+        let _ = read_with(&bytes, Limits::TIGHT, 13).map(|it| print(&it));
     }
 
     #[test]
@@ -138,13 +128,17 @@ fn half_a_pair_of_utf16_is_noted_at_the_same_place_in_any_pieces() {
     let at = units.iter().position(|&it| it == u16::from(b'?')).unwrap();
     units[at] = 0xD800;
     let bytes: Vec<u8> = units.iter().flat_map(|it| it.to_le_bytes()).collect();
-    let whole = shown(&bytes, TIGHT, bytes.len());
+    let whole = shown(&bytes, Limits::TIGHT, bytes.len());
     assert!(
         whole.contains("row_short") && whole.contains("encoding"),
         "{whole}"
     );
     for piece in 1..bytes.len() {
-        assert_eq!(shown(&bytes, TIGHT, piece), whole, "in pieces of {piece}");
+        assert_eq!(
+            shown(&bytes, Limits::TIGHT, piece),
+            whole,
+            "in pieces of {piece}"
+        );
     }
 }
 

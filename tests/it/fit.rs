@@ -6,7 +6,7 @@ use herdscope::dataset::Dataset;
 use herdscope::observed::{self, Fit, observe};
 use serde_json::Value;
 
-use crate::given::{fixture, json, read, sample};
+use crate::given::{fixture, json, other_herd, read, sample};
 use crate::made;
 
 fn range<'a>(fit: &'a Fit, setting: &str) -> (&'a str, &'a str) {
@@ -56,13 +56,9 @@ fn the_settings_of_the_sample_are_found() {
 
 #[test]
 fn the_settings_of_the_other_herd_are_found() {
-    let Some(folder) = std::env::var_os("HERDSCOPE_TRACES") else {
-        return eprintln!("not run: HERDSCOPE_TRACES names no folder of traces");
-    };
-    let folder = Path::new(&folder).join("herd");
-    let text = std::fs::read_to_string(folder.join("one.truth.json")).expect("one.truth.json");
-    let json: Value = serde_json::from_str(&text).expect("JSON");
-    check_herd("one", &read(&folder.join("one.csv.gz")), &json);
+    if let Some((dataset, truth)) = other_herd() {
+        check_herd("one", &dataset, &truth);
+    }
 }
 
 #[test]

@@ -67,6 +67,19 @@ pub fn sample() -> Dataset {
     )
 }
 
+/// The other recorded herd, of one instance, and its truth. It is large; it is read where the traces are at
+/// hand.
+pub fn other_herd() -> Option<(Dataset, serde_json::Value)> {
+    let Some(folder) = std::env::var_os("HERDSCOPE_TRACES") else {
+        eprintln!("not run: HERDSCOPE_TRACES names no folder of traces");
+        return None;
+    };
+    let folder = Path::new(&folder).join("herd");
+    let text = fs::read_to_string(folder.join("one.truth.json")).expect("one.truth.json");
+    let truth = serde_json::from_str(&text).expect("JSON");
+    Some((read(&folder.join("one.csv.gz")), truth))
+}
+
 pub fn fixture(name: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/fixtures")

@@ -12,6 +12,7 @@ mod given;
 mod golden;
 mod made;
 mod observed;
+mod panes;
 mod picture;
 mod plot;
 mod real;

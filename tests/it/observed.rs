@@ -9,7 +9,7 @@ use herdscope::herds::{self, AttemptResult};
 use herdscope::observed::{self, Observed, Seen, observe};
 use serde_json::Value;
 
-use crate::given::{dataset, fixture, json, read, sample};
+use crate::given::{dataset, fixture, json, other_herd, read, sample};
 use crate::made;
 
 const MS: i64 = 1_000_000;
@@ -153,13 +153,9 @@ fn every_transition_of_the_sample_is_seen_and_none_is_made_up() {
 
 #[test]
 fn the_other_herd_is_seen_as_well() {
-    let Some(folder) = std::env::var_os("HERDSCOPE_TRACES") else {
-        return eprintln!("not run: HERDSCOPE_TRACES names no folder of traces");
-    };
-    let folder = Path::new(&folder).join("herd");
-    let text = std::fs::read_to_string(folder.join("one.truth.json")).expect("one.truth.json");
-    let json: Value = serde_json::from_str(&text).expect("JSON");
-    check_herd("one", &read(&folder.join("one.csv.gz")), &json);
+    if let Some((dataset, truth)) = other_herd() {
+        check_herd("one", &dataset, &truth);
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use herdscope::herds::{self, AttemptResult};
 use herdscope::replay::{self, Options, Replay};
 use serde_json::Value;
 
-use crate::given::{dataset, fixture, json, read, sample};
+use crate::given::{dataset, fixture, json, other_herd, read, sample};
 
 fn run(edge: &Edge, settings: &str, shared: bool) -> Replay {
     let config: Config = settings.parse().expect("settings");
@@ -124,17 +124,12 @@ fn breakers_with_recorded_rejections_to_the_nanosecond() {
     assert_eq!(replay.withheld + replay.outcome_unknown, 154);
 }
 
-/// The other recorded herd is large; it is read where the traces are at hand.
 #[test]
 fn one_instance_to_the_nanosecond() {
-    let Some(folder) = std::env::var_os("HERDSCOPE_TRACES") else {
-        return eprintln!("not run: HERDSCOPE_TRACES names no folder of traces");
-    };
-    let folder = Path::new(&folder).join("herd");
-    let text = std::fs::read_to_string(folder.join("one.truth.json")).expect("one.truth.json");
-    let json: Value = serde_json::from_str(&text).expect("JSON");
-    assert_eq!(json["transitions"].as_array().map(Vec::len), Some(9));
-    check_herd(&read(&folder.join("one.csv.gz")), &json);
+    if let Some((dataset, truth)) = other_herd() {
+        assert_eq!(truth["transitions"].as_array().map(Vec::len), Some(9));
+        check_herd(&dataset, &truth);
+    }
 }
 
 /// Runs settings over calls written as spans, and tells the transitions as `ms from>to`.

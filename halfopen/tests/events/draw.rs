@@ -14,17 +14,11 @@ use halfopen::{Config, Outcome};
 
 use super::{Event, Log, OnMachine, What};
 
-/// All parts of the settings that keep time or permits.
-const SETTINGS: [&str; 8] = [
-    "window=5 min=3 open=20ns probes=2 lease=30ns",
-    "window=5 min=3 open=20ns probes=2 lease=15ns auto=yes",
-    "window=40ns/10ns min=2 fail=40% open=10ns probes=3 lease=off judge=first-failure",
-    "window=4 min=4 slow=50%@5ns timeout=12ns open=5ns backoff=2x max-open=60ns probes=1",
-    "window=4 min=2 open=10ns jitter=full seed=7 probes=1 ramp=10%/50%/100%@20ns",
-    "window=40ns/20ns min=2 open=10ns jitter=equal auto=yes probes=2 ramp=50ns",
-    "window=9 min=9 fail=off slow=off consecutive=2 judge=first-failure open=1ns probes=4 ramp=50%@9ns",
-    "",
-];
+/// All parts of the settings that keep time or permits, a line each.
+const SETTINGS: &str = include_str!("settings.txt");
+
+/// The lines, and the defaults.
+const CHOICES: u64 = 8;
 
 /// Of each line, one at a time: settings that nobody thought of.
 const PARTS: [&[&str]; 14] = [
@@ -126,8 +120,9 @@ impl Draw {
     /// Every other seed has settings of the list, in turn.
     fn config(&mut self, seed: u64, unit: i64) -> Config {
         if seed.is_multiple_of(2) {
-            let nth = (seed / 2 % SETTINGS.len() as u64) as usize;
-            return read(SETTINGS[nth], unit).unwrap_or_default();
+            let nth = (seed / 2 % CHOICES) as usize;
+            let text = SETTINGS.lines().nth(nth).unwrap_or_default();
+            return read(text, unit).unwrap_or_default();
         }
         // Not all go together: then others are drawn.
         for _ in 0..100 {

@@ -171,6 +171,16 @@ const PLAIN: Exporter = Exporter {
     layouts: &[],
 };
 
+/// What both of Alibaba's call graphs have.
+const ALIBABA: Exporter = Exporter {
+    any: &["rpctype", "interface"],
+    at_least: 1,
+    start_unit: Some(Unit::Ms),
+    duration_unit: Some(Unit::Ms),
+    rows_are_ends_of_calls: true,
+    ..PLAIN
+};
+
 /// What files are read as that no entry fits: columns by their common names.
 pub static GENERIC: Exporter = PLAIN;
 
@@ -527,8 +537,6 @@ pub static EXPORTERS: &[Exporter] = &[
     Exporter {
         name: "alibaba-2021",
         signature: &["traceid", "timestamp", "rpcid", "um", "dm", "rt"],
-        any: &["rpctype", "interface"],
-        at_least: 1,
         columns: &[
             (Field::Span, &["rpcid"]),
             (Field::Duration, &["rt"]),
@@ -537,10 +545,7 @@ pub static EXPORTERS: &[Exporter] = &[
             (Field::Operation, &["interface"]),
             (Field::Kind, &["rpctype"]),
         ],
-        start_unit: Some(Unit::Ms),
-        duration_unit: Some(Unit::Ms),
-        rows_are_ends_of_calls: true,
-        ..PLAIN
+        ..ALIBABA
     },
     Exporter {
         name: "alibaba-2022",
@@ -554,8 +559,6 @@ pub static EXPORTERS: &[Exporter] = &[
             "dminstanceid",
             "rt",
         ],
-        any: &["rpctype", "interface"],
-        at_least: 1,
         // The column `service` tells what the user asked for, not who recorded the span.
         columns: &[
             (Field::Span, &["rpcid"]),
@@ -567,10 +570,7 @@ pub static EXPORTERS: &[Exporter] = &[
             (Field::Operation, &["interface"]),
             (Field::Kind, &["rpctype"]),
         ],
-        start_unit: Some(Unit::Ms),
-        duration_unit: Some(Unit::Ms),
-        rows_are_ends_of_calls: true,
-        ..PLAIN
+        ..ALIBABA
     },
     Exporter {
         name: "tracevae",

@@ -65,6 +65,18 @@ pub struct Limits {
     pub waiting: usize,
 }
 
+impl Limits {
+    /// So small that a few lines reach each of them.
+    pub const TIGHT: Limits = Limits {
+        longest_row: 300,
+        longest_header: 200,
+        gz_ratio: 3,
+        gz_free: 500,
+        sniffed: 64,
+        waiting: 900,
+    };
+}
+
 impl Default for Limits {
     fn default() -> Limits {
         Limits {

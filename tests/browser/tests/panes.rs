@@ -10,8 +10,9 @@ use herdscope::messages::{Answer, Topic};
 use herdscope::panes::{Act, Block, Cell};
 use herdscope::view::{Pane, View, Viewport};
 use herdscope::viewport::{self, Axes};
+use herdscope::what_if::KEYS;
 use herdscope_browser_tests::files::{self, Folder};
-use herdscope_browser_tests::{Page, Point, Result, Truth, suite};
+use herdscope_browser_tests::{Button, Held, Page, Point, Result, Truth, suite};
 use serde_json::{Value, json};
 
 suite!(
@@ -23,6 +24,8 @@ suite!(
     timeouts_are_the_librarys_and_a_pool_is_kept_in_the_link,
     a_proposed_timeout_goes_into_the_breaker,
     a_press_on_a_figure_leads_to_its_spans,
+    other_settings_are_tried_as_the_library_does,
+    what_is_in_view_is_compared_with_the_rest,
     another_file_has_answers_of_its_own,
     of_two_questions_the_newer_is_answered,
     names_in_a_file_are_never_markup,
@@ -391,6 +394,71 @@ fn a_press_on_a_figure_leads_to_its_spans(page: &mut Page) -> Result<()> {
     page.wait_for_viewport("the calls that were cut", expected)
 }
 
+// ---- What if, and what differs
+
+fn other_settings_are_tried_as_the_library_does(page: &mut Page) -> Result<()> {
+    page.show("/#v=1&src=sample:incident&pane=what-if")?;
+    page.must_be_silent()?;
+    let truth = Truth::of_sample()?;
+    let answer = truth.answer(&page.view()?, Topic::WhatIf)?;
+    assert_eq!(shown(page, "#what-if")?, lines(&answer.blocks));
+    // The present settings are marked in the list and in the grid.
+    let marked = "[...document.querySelectorAll('#what-if [aria-current]')].map((it) => it.textContent)";
+    assert_eq!(strings(&page.value(marked)?)?.len(), 2);
+
+    let place = |key: &str| KEYS.iter().position(|it| *it == key).map(|at| at as u8);
+    let probes = place("probes").ok_or("no grid of probes")?;
+    page.set("#grid-x", "probes")?;
+    let view = page.wait_for_view("the grid", |view| view.grid[0] == probes)?;
+    page.wait_until_still()?;
+    let other = truth.answer(&view, Topic::WhatIf)?;
+    assert_ne!(answer, other);
+    assert_eq!(shown(page, "#what-if")?, lines(&other.blocks));
+    let (link, with) = (page.address()?, shown(page, "#what-if")?);
+    page.new_tab()?;
+    page.show(&link)?;
+    assert_eq!(shown(page, "#what-if")?, with);
+
+    // The last cell of the grid is of other settings.
+    let acts = acts(&other);
+    let Some((_, Act::Settings(text))) = acts.last() else {
+        return Err(format!("no cell may be pressed: {acts:?}").into());
+    };
+    page.click(&format!("#what-if [data-act='{}']", acts.len() - 1))?;
+    let view = page.wait_for_view("the settings", |view| {
+        view.breaker.as_deref() == Some(text.as_str())
+    })?;
+    assert_eq!(view.pane, Pane::Breaker);
+    page.must_be_silent()
+}
+
+fn what_is_in_view_is_compared_with_the_rest(page: &mut Page) -> Result<()> {
+    page.show("/#v=1&src=sample:incident&pane=compare")?;
+    page.must_be_silent()?;
+    let truth = Truth::of_sample()?;
+    let of_library = |view: &View| truth.answer(view, Topic::Compare).map(|it| lines(&it.blocks));
+    let all = shown(page, "#compare")?;
+    assert_eq!(all, of_library(&page.view()?)?);
+    // It follows the plot.
+    let plot = page.plot()?;
+    page.drag(
+        plot.pixel(0.02, 0.02),
+        plot.pixel(0.4, 0.2),
+        Button::Left,
+        Held::NOTHING,
+    )?;
+    let view = page.wait_for_view("the zoom", |view| view.viewport.is_some())?;
+    page.wait_until_still()?;
+    let part = shown(page, "#compare")?;
+    assert_ne!(part, all);
+    assert_eq!(part, of_library(&view)?);
+    page.press("0")?;
+    page.wait_for_view("all of it", |view| view.viewport.is_none())?;
+    page.wait_until_still()?;
+    assert_eq!(shown(page, "#compare")?, all);
+    Ok(())
+}
+
 // ---- Other data, other questions
 
 /// Keeps what panes show at each change of an element.
@@ -526,7 +594,7 @@ fn names_in_a_file_are_never_markup(page: &mut Page) -> Result<()> {
         text.contains(from) && text.contains("Work for nobody"),
         "{text}"
     );
-    let markup = "document.querySelectorAll('aside :is(#timeouts, #happened, .pane > h2, .pane > p) :is(b, img)').length";
+    let markup = "document.querySelectorAll('aside :is(.blocks, .pane > h2, .pane > p) :is(b, img)').length";
     assert_eq!(page.number(markup)?, 0.0);
     assert_eq!(page.number("document.querySelectorAll('img').length")?, 0.0);
     assert_eq!(page.string("document.title")?, "names.csv — herdscope");
