@@ -403,7 +403,8 @@ fn other_settings_are_tried_as_the_library_does(page: &mut Page) -> Result<()> {
     let answer = truth.answer(&page.view()?, Topic::WhatIf)?;
     assert_eq!(shown(page, "#what-if")?, lines(&answer.blocks));
     // The present settings are marked in the list and in the grid.
-    let marked = "[...document.querySelectorAll('#what-if [aria-current]')].map((it) => it.textContent)";
+    let marked =
+        "[...document.querySelectorAll('#what-if [aria-current]')].map((it) => it.textContent)";
     assert_eq!(strings(&page.value(marked)?)?.len(), 2);
 
     let place = |key: &str| KEYS.iter().position(|it| *it == key).map(|at| at as u8);
@@ -436,7 +437,11 @@ fn what_is_in_view_is_compared_with_the_rest(page: &mut Page) -> Result<()> {
     page.show("/#v=1&src=sample:incident&pane=compare")?;
     page.must_be_silent()?;
     let truth = Truth::of_sample()?;
-    let of_library = |view: &View| truth.answer(view, Topic::Compare).map(|it| lines(&it.blocks));
+    let of_library = |view: &View| {
+        truth
+            .answer(view, Topic::Compare)
+            .map(|it| lines(&it.blocks))
+    };
     let all = shown(page, "#compare")?;
     assert_eq!(all, of_library(&page.view()?)?);
     // It follows the plot.
@@ -594,7 +599,8 @@ fn names_in_a_file_are_never_markup(page: &mut Page) -> Result<()> {
         text.contains(from) && text.contains("Work for nobody"),
         "{text}"
     );
-    let markup = "document.querySelectorAll('aside :is(.blocks, .pane > h2, .pane > p) :is(b, img)').length";
+    let markup =
+        "document.querySelectorAll('aside :is(.blocks, .pane > h2, .pane > p) :is(b, img)').length";
     assert_eq!(page.number(markup)?, 0.0);
     assert_eq!(page.number("document.querySelectorAll('img').length")?, 0.0);
     assert_eq!(page.string("document.title")?, "names.csv — herdscope");
