@@ -123,15 +123,20 @@ pub fn update(app: &App) {
             dom::set(&button, "aria-pressed", if on { "true" } else { "false" });
         }
     }
-    let attempts = match (&happened, replayed) {
-        (_, true) => scene.replay.attempts.clone(),
-        (Some(answer), false) => answer.attempts.clone(),
-        // On its way.
-        (None, false) => return,
+    let (attempts, title, about) = match (&happened, replayed) {
+        // On its way: what was observed before was of something else.
+        (None, false) => (Vec::new(), "Recovery attempts".to_owned(), String::new()),
+        _ => {
+            let attempts = match &happened {
+                Some(answer) if !replayed => answer.attempts.clone(),
+                _ => scene.replay.attempts.clone(),
+            };
+            let (title, about) = summary(&attempts, scene.replay.edge.is_some(), replayed);
+            (attempts, title, about)
+        }
     };
-    let said = summary(&attempts, scene.replay.edge.is_some(), replayed);
-    app.dom.text("herds-title", &said.0);
-    app.dom.text("herds-about", &said.1);
+    app.dom.text("herds-title", &title);
+    app.dom.text("herds-about", &about);
     let list = app.dom.html("herds-list");
     if list.child_element_count() as usize != attempts.len()
         || *app.herds.shown.borrow() != attempts

@@ -421,10 +421,11 @@ fn show_selection(app: &App, from: [f64; 2], to: [f64; 2], size: [f64; 2]) {
 /// After a picture: what lies over it, in its place.
 pub fn render(app: &App, scene: &Scene) {
     let mark = app.dom.html("marked");
-    let at = scene
-        .marked
-        .map(|rank| viewport::y_of(scene.viewport, i64::from(rank) * MILLI + MILLI / 2));
-    let at = at.filter(|at| (0.0..=1.0).contains(at));
+    let at = scene.marked.and_then(|rank| {
+        let y = |part: i64| viewport::y_of(scene.viewport, i64::from(rank) * MILLI + part);
+        // A row that is cut off by an edge is in view, too.
+        (y(0) <= 1.0 && y(MILLI) >= 0.0).then(|| y(MILLI / 2).clamp(0.0, 1.0))
+    });
     if let Some(at) = at {
         dom::style(&mark, "top", &dom::percent(at));
     }

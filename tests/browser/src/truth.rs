@@ -5,7 +5,9 @@ use std::sync::{Mutex, OnceLock};
 use herdscope::dataset::Dataset;
 use herdscope::engine::Engine;
 use herdscope::ingest::{Limits, Reader};
-use herdscope::messages::{FrameRequest, PointRequest, Scene, Style, Summary, TraceDetail};
+use herdscope::messages::{
+    Answer, FrameRequest, PointRequest, Question, Scene, Style, Summary, Topic, TraceDetail,
+};
 use herdscope::view::{ColorBy, MILLI, View, Viewport};
 
 use crate::{Failure, Result, files};
@@ -85,5 +87,11 @@ impl Truth {
     pub fn scene(&self, view: &View) -> Scene {
         let request = FrameRequest::of(view, [1, 1], [0, 0], Style::default());
         self.ask(|engine| engine.frame(&request).scene)
+    }
+
+    /// What a pane says of a view.
+    pub fn answer(&self, view: &View, topic: Topic) -> Result<Answer> {
+        self.ask(|engine| engine.answer(Question::of(view, topic)))
+            .ok_or_else(|| Failure::new(format!("{topic:?} has no answer")))
     }
 }

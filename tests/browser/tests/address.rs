@@ -4,6 +4,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use herdscope::view::Source;
 use herdscope_browser_tests::files;
@@ -79,9 +80,16 @@ fn answer(mut stream: TcpStream, asked: &Mutex<Vec<String>>, rows: &str, many: &
     let head = format!(
         "HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\nSet-Cookie: who=me\r\n{leave}\r\n"
     );
-    let sent = stream
+    // How far a reading is, is said every now and then: the last rows trickle, so that it is said of them.
+    let trickle = if slow { 10_000 } else { 0 };
+    let (first, last) = body.as_bytes().split_at(body.len() - trickle);
+    let mut sent = stream
         .write_all(head.as_bytes())
-        .and_then(|()| stream.write_all(body.as_bytes()));
+        .and_then(|()| stream.write_all(first));
+    for drop in last.chunks(1_000) {
+        std::thread::sleep(Duration::from_millis(70));
+        sent = sent.and_then(|()| stream.write_all(drop));
+    }
     if slow && sent.is_ok() {
         // Until the other end has gone.
         let _ = stream.read(&mut byte);

@@ -212,7 +212,7 @@ fn nonsense_is_said_and_costs_nothing(page: &mut Page) -> Result<()> {
         ("edge=shop", vec!["edge=", "CALLER->CALLEE"]),
         ("breaker=fial%3D3", vec!["breaker=", "settings"]),
         ("shared=perhaps", vec!["shared=", "1 or 0"]),
-        ("pane=window", vec!["pane=", "herds, breaker or trace"]),
+        ("pane=window", vec!["pane=", "herds, breaker", "or trace"]),
         ("color=mauve", vec!["color=", "tier or service"]),
         (
             "src=sample:incident&t=1..2&y=0..1",

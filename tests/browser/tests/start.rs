@@ -133,7 +133,9 @@ fn dark_is_another_picture_of_the_same(page: &mut Page) -> Result<()> {
 }
 
 fn nothing_is_wider_than_the_window(page: &mut Page) -> Result<()> {
-    let panes = ["herds", "breaker", "trace"];
+    let panes = [
+        "herds", "breaker", "timeouts", "what-if", "compare", "trace",
+    ];
     for (width, height) in [(1440, 900), (1024, 700), (800, 900), (400, 800)] {
         page.resize(width, height, 1.0)?;
         page.show("/")?;
@@ -154,7 +156,7 @@ fn nothing_is_wider_than_the_window(page: &mut Page) -> Result<()> {
 }
 
 fn is_open(view: &View, pane: &str) -> bool {
-    format!("{:?}", view.pane).to_lowercase() == pane
+    format!("{:?}", view.pane).to_lowercase() == pane.replace('-', "")
 }
 
 /// The row above the plot is one line, and nothing of it is cut off.
