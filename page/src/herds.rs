@@ -31,6 +31,8 @@ pub struct Herds {
     /// Attempts of the replay, or observed ones; `None` while the person has not chosen.
     replayed: Cell<Option<bool>>,
     shown: RefCell<Vec<Attempt>>,
+    /// The first of them is to be looked at as soon as they are here.
+    first: Cell<bool>,
 }
 
 pub fn install(app: &Rc<App>) {
@@ -50,17 +52,21 @@ pub fn install(app: &Rc<App>) {
         }
     });
     let it = app.clone();
-    app.dom
-        .on("hint-herd", "click", move |_: Event| go_to(&it, 0));
+    app.dom.on("hint-herd", "click", move |_: Event| {
+        let there = go_to(&it, 0);
+        it.herds.first.set(!there);
+    });
 }
 
-/// Looks at an attempt.
-fn go_to(app: &App, at: usize) {
+/// Looks at an attempt; whether it is there.
+fn go_to(app: &App, at: usize) -> bool {
     let attempt = app.herds.shown.borrow().get(at).cloned();
-    if let (Some(attempt), Some(limits)) = (attempt, app.limits()) {
-        let there = shown_time(&attempt, limits);
-        seek::seek(app, there.t0, there.t1, Gesture::Step);
-    }
+    let (Some(attempt), Some(limits)) = (attempt, app.limits()) else {
+        return false;
+    };
+    let there = shown_time(&attempt, limits);
+    seek::seek(app, there.t0, there.t1, Gesture::Step);
+    true
 }
 
 /// Goes to the next attempt after the time in view, or to the one before.
@@ -148,6 +154,10 @@ pub fn update(app: &App) {
         }
         app.herds.shown.replace(attempts);
         mark(app, &scene);
+    }
+    let is_told = replayed || happened.is_some();
+    if is_told && app.herds.first.take() {
+        go_to(app, 0);
     }
 }
 
