@@ -1,7 +1,7 @@
 //! The answers that are worked out: asked for when a pane needs them, laid out when they come.
 //!
-//! Owns the questions under way. Invariant: what is shown answers the view as it is; while an answer is
-//! on its way the pane says so. A press on a figure leads to its spans, or puts settings into the breaker.
+//! Owns the questions under way. Invariant: what is shown answers the view as it is, or is dimmed and cannot
+//! be pressed while the answer is on its way. A press on a figure leads to its spans, or puts settings into the breaker.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -29,6 +29,8 @@ struct Asked {
     id: u32,
     question: Question,
     answer: Option<Rc<Answer>>,
+    /// Until it is, the answer to an earlier question is shown, dimmed.
+    replaces: bool,
 }
 
 /// The topics, and the element that their blocks fill.
@@ -108,20 +110,25 @@ pub fn update(app: &App) {
         let Some(question) = wanted(&view, topic) else {
             continue;
         };
-        let asked = app.panes.asked.borrow();
-        if asked[at].as_ref().is_some_and(|it| it.question == question) {
-            continue;
-        }
-        drop(asked);
+        let replaces = match &app.panes.asked.borrow()[at] {
+            Some(it) if it.question == question => continue,
+            before => before
+                .as_ref()
+                .is_some_and(|it| it.replaces || it.answer.is_some()),
+        };
         let request = Request::Ask(Box::new(question.clone()));
         if let Some(sent) = app.report(app.client.send(&request)) {
             let it = Asked {
                 id: sent,
                 question,
                 answer: None,
+                replaces,
             };
             app.panes.asked.borrow_mut()[at] = Some(it);
-            render(app, id, &[Block::Note("Working it out\u{2026}".to_owned())]);
+            if !replaces {
+                render(app, id, &[Block::Note("Working it out\u{2026}".to_owned())]);
+            }
+            dom::set(&app.dom.html(id), "aria-busy", "true");
         }
     }
 }
@@ -198,7 +205,8 @@ fn render_pool(app: &App) {
 /// How far the work is.
 pub fn working(app: &App, id: u32, topic: Topic, [done, of]: [u32; 2]) {
     let asked = app.panes.asked.borrow();
-    if asked[place(topic)].as_ref().is_some_and(|it| it.id == id) {
+    let current = asked[place(topic)].as_ref().filter(|it| it.id == id);
+    if current.is_some_and(|it| !it.replaces) {
         let share = format::share(done.into(), of.into());
         let text = ["Working it out: ", &share].concat();
         render(app, TOPICS[place(topic)].1, &[Block::Note(text)]);
@@ -216,6 +224,7 @@ pub fn arrived(app: &App, id: u32, answer: Answer) {
         }
     }
     render(app, TOPICS[at].1, &answer.blocks);
+    dom::set(&app.dom.html(TOPICS[at].1), "aria-busy", "false");
     if answer.topic == Topic::Happened {
         herds::update(app);
         // The picture shows the observed states.
