@@ -1,7 +1,5 @@
 //! The settings that explain what was seen, beside those that were in use.
 
-use std::path::Path;
-
 use herdscope::dataset::Dataset;
 use herdscope::observed::{self, Fit, observe};
 use serde_json::Value;

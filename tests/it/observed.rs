@@ -1,7 +1,6 @@
 //! What breakers evidently did, beside what they did.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use herdscope::calls::Edge;
 use herdscope::dataset::Dataset;

@@ -1,7 +1,5 @@
 //! Replay and herds: what real breakers did, to the nanosecond, and the order of events.
 
-use std::path::Path;
-
 use halfopen::{Config, State};
 use herdscope::calls::Edge;
 use herdscope::dataset::Dataset;
