@@ -73,7 +73,7 @@ pub fn outcome(evidence: Evidence<'_>) -> Outcome {
 /// What breakers say when they refuse a call (resilience4j, Hystrix, Polly, gobreaker, opossum,
 /// Envoy), in lower case.
 const REJECTED: &[&str] = &[
-    "does not permit further calls",
+    "open and does not permit further calls",
     "callnotpermitted",
     "circuit breaker is open",
     "circuit is open",
@@ -83,6 +83,7 @@ const REJECTED: &[&str] = &[
     "brokencircuit",
     "breaker is open",
     "upstream overflow",
+    "reset reason: overflow",
 ];
 
 /// What clients and proxies say when the time is up, in lower case.
@@ -228,6 +229,21 @@ mod tests {
             (says("piano timeout"), Outcome::TimedOut),
             (
                 says("CircuitBreaker 'inventory' is OPEN and does not permit further calls"),
+                Outcome::Rejected,
+            ),
+            // Not everything that permits no calls is a breaker.
+            (
+                says("Bulkhead 'inventory' is full and does not permit further calls"),
+                Outcome::Failure,
+            ),
+            (
+                says("RateLimiter 'inventory' does not permit further calls"),
+                Outcome::Failure,
+            ),
+            (
+                says(
+                    "upstream connect error or disconnect/reset before headers. reset reason: overflow",
+                ),
                 Outcome::Rejected,
             ),
             // Words about timeouts in a call that went well change nothing.

@@ -1,5 +1,7 @@
 //! `herdscope compare`: what distinguishes the spans of some time from all others.
 
+use std::ops::Range;
+
 use clap::Args;
 use herdscope::calls::Edge;
 use herdscope::compare::{self, Attribute, Comparison, Frequency, Side};
@@ -32,7 +34,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     if options.asked.files.json {
         print_json(&as_json(&dataset, edge, selected, &it))
     } else {
-        print(&as_text(edge, selected, &it))
+        print(&as_text(edge, selected, &it, dataset.table.extent()))
     }
 }
 
@@ -81,7 +83,12 @@ fn side_json(it: &Side) -> Value {
     })
 }
 
-fn as_text(edge: Option<&Edge>, selected: Viewport, it: &Comparison) -> String {
+fn as_text(
+    edge: Option<&Edge>,
+    selected: Viewport,
+    it: &Comparison,
+    extent: Option<Range<i64>>,
+) -> String {
     let mut text = String::new();
     let mut line = |it: String| text.extend([it.as_str(), "\n"]);
     line(format!(
@@ -93,6 +100,17 @@ fn as_text(edge: Option<&Edge>, selected: Viewport, it: &Comparison) -> String {
     ));
     if let Some(edge) = edge {
         line(format!("calls {} -> {}", edge.from, edge.to));
+    }
+    if it.inside.spans == 0
+        && let Some(extent) = extent
+    {
+        line(format!(
+            "no span starts in that time: they are from {} {} to {} {}",
+            format::date(extent.start),
+            format::time_of_day(extent.start, 0),
+            format::date(extent.end),
+            format::time_of_day(extent.end, 0),
+        ));
     }
     line(format!("inside:  {}", side(&it.inside)));
     line(format!("outside: {}", side(&it.outside)));

@@ -121,17 +121,16 @@ pub fn fit(observed: &mut Observed, calls: &Calls) -> Vec<Fit> {
 /// counts against it. 0 to 1; 1 where neither has any.
 pub fn agreement(observed: &Observed, replay: &Replay) -> f64 {
     let (mut found, mut all) = (0usize, 0usize);
-    for (seen, replayed) in observed.breakers.iter().zip(&replay.breakers) {
+    for (place, (seen, replayed)) in observed.breakers.iter().zip(&replay.breakers).enumerate() {
         let mut left: Vec<(i64, &str)> = replayed
             .transitions
             .iter()
             .map(|it| (it.at, it.to.as_str()))
             .collect();
         let mut last = Seen::Closed;
-        for stretch in &seen.states {
-            let changed = stretch.state != last && stretch.state != Seen::Unknown;
-            last = stretch.state;
-            if !changed {
+        let known = seen.states.iter().filter(|it| it.state != Seen::Unknown);
+        for stretch in known {
+            if std::mem::replace(&mut last, stretch.state) == stretch.state {
                 continue;
             }
             all += 1;
@@ -143,7 +142,9 @@ pub fn agreement(observed: &Observed, replay: &Replay) -> f64 {
                 found += 1;
             }
         }
-        all += left.len();
+        // After its last call nobody sees what a breaker does.
+        let last = observed.evidence.traffic[place].start.last();
+        all += left.iter().filter(|it| Some(&it.0) <= last).count();
     }
     if all == 0 {
         1.0
@@ -193,9 +194,14 @@ fn period(traffic: &Traffic, phase: &Phase, closed: i64) -> Period {
         traffic.end[calls[a as usize]].cmp(&traffic.end[calls[b as usize]])
     });
     let results = || by_end.iter().map(|&at| calls[at as usize]);
-    let end: Vec<i64> = results().map(|at| traffic.end[at]).collect();
+    let mut end: Vec<i64> = results().map(|at| traffic.end[at]).collect();
     let trips = match phase.cut {
-        None => 0..0,
+        None => {
+            // The results after the last call may have tripped it: nobody called to see.
+            let last = traffic.start[..phase.end].last();
+            end.truncate(end.partition_point(|it| last.is_some_and(|last| it <= last)));
+            0..0
+        }
         Some(before) => {
             let last = traffic.start[phase.end - 1];
             let from = end.partition_point(|&it| it <= last);
@@ -205,7 +211,10 @@ fn period(traffic: &Traffic, phase: &Phase, closed: i64) -> Period {
     let last = phase.end.saturating_sub(1);
     let mean = silence::mean_gap(&traffic.start[..phase.end], last);
     Period {
-        bad: results().map(|at| traffic.bad[at]).collect(),
+        bad: results()
+            .take(end.len())
+            .map(|at| traffic.bad[at])
+            .collect(),
         end,
         trips,
         last: traffic.start.get(last).copied().unwrap_or(0),

@@ -162,11 +162,12 @@ pub fn observe(table: &SpanTable, calls: &Calls, shared: bool) -> Observed {
                 .map_or(Vec::new(), |it| told::states(it, from..to))
         })
         .collect();
+    let until = calls.start.last().copied().unwrap_or(from);
     let silences: Vec<Vec<Silence>> = traffic
         .iter()
         .zip(&told)
         .map(|(traffic, told)| match told.is_empty() {
-            true => silence::silences(traffic),
+            true => silence::silences(traffic, until),
             false => told::silences(told, traffic),
         })
         .collect();
@@ -275,12 +276,14 @@ fn phases(traffic: &Traffic, silences: &[Silence]) -> Vec<Phase> {
         });
         (first, probed) = (end, true);
     }
-    phases.push(Phase {
-        first,
-        end: traffic.start.len(),
-        probed,
-        cut: None,
-    });
+    if first < traffic.start.len() || first == 0 {
+        phases.push(Phase {
+            first,
+            end: traffic.start.len(),
+            probed,
+            cut: None,
+        });
+    }
     phases
 }
 
@@ -298,6 +301,12 @@ fn states(
     if traffic.start.len() < FEWEST_CALLS && traffic.refused.is_empty() {
         line.until(span.end, Seen::Unknown, 0.0);
         return line.states;
+    }
+    if let Some(&first) = traffic.start.first()
+        && !silence::is_chance(traffic, first.saturating_sub(span.start))
+    {
+        // It was not there yet.
+        line.unknown_until(first);
     }
     let mut opens = silences.iter().filter(|it| it.seen == Seen::Open);
     for phase in phases {
@@ -383,7 +392,8 @@ impl Line {
             .filter(|it| it.seen == Seen::Unknown && (phase.first..phase.end).contains(&it.after));
         for silence in unclear {
             self.until(traffic.start[silence.after].min(until), Seen::Closed, 0.99);
-            self.unknown_until(traffic.start[silence.after + 1].min(until));
+            let resumes = traffic.start.get(silence.after + 1);
+            self.unknown_until(resumes.map_or(until, |&it| it.min(until)));
         }
         self.until(until, Seen::Closed, 0.99);
     }

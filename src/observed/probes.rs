@@ -30,6 +30,9 @@ const MOST: usize = 1_000;
 /// chance in 150.
 const TELLING: f64 = 5.0;
 
+/// Less sure than this is a guess.
+const LEAST_SURE: f64 = 0.5;
+
 /// What a round counts that ends too early for the number, as it can only by a first failure.
 const EARLY: f64 = -3.0;
 
@@ -90,6 +93,9 @@ pub(super) fn infer(traffic: &[Traffic], phases: &[Vec<Phase>]) -> Option<Probes
     }
     let (place, weight) = best.filter(|&(_, weight)| weight > 0.0)?;
     let ahead = weight - second.max(0.0);
+    if no_chance(ahead) < LEAST_SURE {
+        return None;
+    }
     let likely = |it: &usize| evidence[*it].is_some_and(|it| it >= weight - TELLING);
     let smallest = (0..=place).rev().take_while(likely).last().unwrap_or(place);
     let largest = (place..most).take_while(likely).last().unwrap_or(place);

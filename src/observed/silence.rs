@@ -37,13 +37,15 @@ const NEIGHBOURS: usize = 64;
 /// How many results before a silence are looked at for bad ones.
 const RESULTS: usize = 10;
 
-pub(super) fn silences(traffic: &Traffic) -> Vec<Silence> {
+/// The silences of an instance; others called until `until`, so that one at its end is told, too.
+pub(super) fn silences(traffic: &Traffic, until: i64) -> Vec<Silence> {
     let n = traffic.start.len();
     let starts = &traffic.start;
     if n < 2 {
         return Vec::new();
     }
-    let gap = |at: usize| starts[at + 1].abs_diff(starts[at]);
+    let next_to = |at: usize| starts.get(at + 1).copied().unwrap_or(until);
+    let gap = |at: usize| next_to(at).saturating_sub(starts[at]).max(0) as u64;
     let typical = median(&mut (0..n - 1).map(gap).collect::<Vec<_>>());
     // Rounded down to a power of two: the same number on every machine.
     let chance = f64::from(n.ilog2()) * std::f64::consts::LN_2;
@@ -56,9 +58,9 @@ pub(super) fn silences(traffic: &Traffic) -> Vec<Silence> {
     // Where the calls since the last open silence began, and the last of their ends.
     let (mut began, mut last_end, mut probed) = (0, i64::MIN, false);
     let (mut results, mut refusals) = (0, 0);
-    for at in 0..n - 1 {
+    for at in 0..n {
         last_end = last_end.max(traffic.end[at]);
-        let (last, next) = (starts[at], starts[at + 1]);
+        let (last, next) = (starts[at], next_to(at));
         refusals += traffic.refused[refusals..].partition_point(|&it| it < last);
         let refused = traffic.refused[refusals..]
             .iter()
@@ -94,13 +96,17 @@ pub(super) fn silences(traffic: &Traffic) -> Vec<Silence> {
         let bad_enough = bad * 5 >= recent.len() && bad > 0;
         let sure = match first_refused {
             Some(_) => 1.0,
+            // It may be gone for good: that is no pause, and tells nothing.
+            None if !bad_enough && at + 1 == n => 0.0,
             None if !bad_enough => {
                 pauses += usize::from(beyond >= NO_CHANCE);
                 continue;
             }
+            // It may have opened or be gone: nobody saw it resume.
+            None if at + 1 == n => no_chance(beyond).min(0.5),
             None => no_chance(beyond),
         };
-        let open = first_refused.is_some() || beyond >= NO_CHANCE;
+        let open = first_refused.is_some() || bad_enough && beyond >= NO_CHANCE;
         found.push(Silence {
             after: at,
             trip: trip(traffic, began, at, first_refused.unwrap_or(next)),
@@ -119,6 +125,13 @@ pub(super) fn silences(traffic: &Traffic) -> Vec<Silence> {
         }
     }
     found
+}
+
+/// Whether an instance calls so rarely at first that not calling for so long before is chance.
+pub(super) fn is_chance(traffic: &Traffic, before: i64) -> bool {
+    let n = traffic.start.len().max(1);
+    let mean = mean_gap(&traffic.start, 0).max(1.0);
+    before.max(0) as f64 / mean - f64::from(n.ilog2()) * std::f64::consts::LN_2 < NO_CHANCE
 }
 
 /// The share of such evidence that is not chance: of `exp(-weight)`, rounded to a power of two.

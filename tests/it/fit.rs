@@ -69,6 +69,15 @@ fn the_settings_of_other_incidents_are_found() {
 }
 
 #[test]
+fn the_end_of_a_file_is_no_evidence() {
+    // It ends seconds after a breaker has closed again, in the middle of the timeouts.
+    let Some(incident) = made::incident("--seed 101 --dur 70 --scale-at 400") else {
+        return;
+    };
+    check_herd("cut", &incident.0, &incident.1);
+}
+
+#[test]
 fn recorded_rejections_narrow_the_wait() {
     let dataset = read(&fixture("herd/twins.csv.gz"));
     let edge = dataset

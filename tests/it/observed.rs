@@ -265,6 +265,44 @@ fn what_thin_traffic_does_not_tell_is_unknown() {
 }
 
 #[test]
+fn an_instance_that_stops_or_begins_while_others_call_is_not_told_closed() {
+    let of = |instance: &str, calls: &[(i64, i64, bool)]| -> String {
+        let line = |(start, took, failed): &(i64, i64, bool)| {
+            let outcome = if *failed { "timed_out" } else { "" };
+            format!("{instance}{start} s - web client {start}+{took} {outcome} @{instance} >api\n")
+        };
+        calls.iter().map(line).collect()
+    };
+    let all = steady(0, 100_000, 20, false);
+    let mut tripped = steady(0, 30_000, 20, false);
+    tripped.extend(steady(30_000, 31_000, 20, true));
+    let gone = steady(0, 40_000, 20, false);
+    let late = steady(60_000, 100_000, 20, false);
+    let text = [
+        of("all", &all),
+        of("gone", &gone),
+        of("late", &late),
+        of("tripped", &tripped),
+    ];
+    let dataset = dataset(&text.concat());
+    let observed = observe(&dataset.table, &dataset.edges[0].calls, false);
+    let expected: [(&str, &[&str]); 4] = [
+        ("all", &["closed"]),
+        ("gone", &["closed", "unknown"]),
+        ("late", &["unknown", "closed"]),
+        ("tripped", &["closed", "open"]),
+    ];
+    for (breaker, (instance, states)) in observed.breakers.iter().zip(expected) {
+        assert_eq!(breaker.instance.as_deref(), Some(instance));
+        let told: Vec<&str> = breaker.states.iter().map(|it| it.state.as_str()).collect();
+        assert_eq!(told, states, "{instance}");
+    }
+    // It never resumed, so it may as well be gone.
+    let last = observed.breakers[3].states[1];
+    assert!(last.sure <= 0.5, "{last:?}");
+}
+
+#[test]
 fn a_growing_share_after_the_probes_is_a_ramp() {
     let mut calls = steady(0, 30_000, 10, false);
     calls.extend(steady(30_000, 30_500, 10, true));
