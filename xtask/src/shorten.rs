@@ -2,12 +2,12 @@
 //!
 //! wasm-bindgen calls what the wasm imports by long names with a hash, some three hundred of them, each in
 //! both files: a fortieth of the page's weight. Trunk calls this when both are made. Owns the renaming and
-//! the glue's loss of comments and indentation. Invariant: a name is given up in both files or in none; what
+//! the loss of the glue's comments and of all indentation. Invariant: a name is given up in both files or in none; what
 //! the wasm exports keeps its name. Pinned by `tests` below, and by every browser test.
 
 use std::collections::HashMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::Result;
 
@@ -21,16 +21,17 @@ const EXPORTS: u8 = 7;
 pub fn shorten(folder: &Path) -> Result<()> {
     let names = fs::read_dir(folder)
         .map_err(|error| format!("cannot list {}: {error}", folder.display()))?;
-    let wasm = names
-        .flatten()
-        .map(|it| it.path())
-        .find(|it| it.to_string_lossy().ends_with("_bg.wasm"));
-    let wasm = wasm.ok_or_else(|| format!("{} holds no page's wasm", folder.display()))?;
+    let files: Vec<PathBuf> = names.flatten().map(|it| it.path()).collect();
+    let is_wasm = |it: &&PathBuf| it.to_string_lossy().ends_with("_bg.wasm");
+    let wasm = files
+        .iter()
+        .find(is_wasm)
+        .ok_or_else(|| format!("{} holds no page's wasm", folder.display()))?;
     let glue = wasm.to_string_lossy().replace("_bg.wasm", ".js");
     let read = |path: &Path| {
         fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
     };
-    let module = read(&wasm)?;
+    let module = read(wasm)?;
     let text = String::from_utf8(read(Path::new(&glue))?)
         .map_err(|_| format!("{glue} is no UTF-8 text"))?;
     let broken = || format!("{} is no wasm module", wasm.display());
@@ -39,8 +40,19 @@ pub fn shorten(folder: &Path) -> Result<()> {
     let write = |path: &Path, bytes: &[u8]| {
         fs::write(path, bytes).map_err(|error| format!("cannot write {}: {error}", path.display()))
     };
-    write(&wasm, &module)?;
-    write(Path::new(&glue), glued(&text, &short).as_bytes())
+    write(wasm, &module)?;
+    write(Path::new(&glue), glued(&text, &short).as_bytes())?;
+    for path in files.iter().filter(|it| is_markup(it)) {
+        let text = String::from_utf8(read(path)?)
+            .map_err(|_| format!("{} is no UTF-8 text", path.display()))?;
+        write(path, flush(&text).as_bytes())?;
+    }
+    Ok(())
+}
+
+fn is_markup(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|it| it == "html" || it == "css")
 }
 
 type Names = HashMap<String, String>;
@@ -130,6 +142,18 @@ fn glued(text: &str, short: &Names) -> String {
             out.push('\n');
         }
         comment &= !ends;
+    }
+    out
+}
+
+/// Markup without its indentation, but for what stands as it is written.
+fn flush(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut as_written = false;
+    for line in text.lines() {
+        out.push_str(if as_written { line } else { line.trim_start() });
+        out.push('\n');
+        as_written = (as_written || line.contains("<pre")) && !line.contains("</pre>");
     }
     out
 }
@@ -253,6 +277,14 @@ mod tests {
         assert_eq!(
             glued(glue, &short),
             "imports = {\n$0: function() {\nsay(`it's __wbg_alert_01234`);\n},\n__wbg_kept_4567: 1, /* here */\n};\n"
+        );
+    }
+
+    #[test]
+    fn indentation_goes_but_where_it_shows() {
+        assert_eq!(
+            flush("<p>\n    a\n  <pre>x</pre>\n  <pre>a\n  b\n  c</pre>\n  d\n"),
+            "<p>\na\n<pre>x</pre>\n<pre>a\n  b\n  c</pre>\nd\n"
         );
     }
 
