@@ -266,6 +266,10 @@ impl View {
 
     fn add_told(&mut self, told: Option<String>) {
         match self.files.last_mut() {
+            // Neither where it is nor what it is: that is no file.
+            Some(last) if last.source.is_none() && told.is_none() => {
+                self.files.pop();
+            }
             Some(last) => last.told = told,
             None if told.is_some() => self.files.push(FileRef { source: None, told }),
             None => {}

@@ -36,6 +36,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         "as=trace=Trace%20ID,start=when@ms,end=@s,duration=took%2540@us,zone=-05:30,dates=day-first",
         "as=attributes=a,attributes=%252C,attributes=,failed=2.5s,http-failed=400,logical=yes,zone=UTC",
         "as=start=@,zone=Mars&as=failed=0s&as=trace=@ms",
+        "as=zone=UTC&as=",
         "t=9..1&y=0..1",
         "t=1..2",
         "t=-9000000000000000000..9000000000000000000&y=0..1",
