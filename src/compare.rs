@@ -11,6 +11,8 @@
 
 use std::borrow::Cow;
 
+use halfopen::State;
+
 use crate::advise::{Percentile, percentile};
 use crate::calls::{CallOutcome, Calls};
 use crate::order;
@@ -268,7 +270,7 @@ fn value(table: &SpanTable, which: usize, at: usize) -> Option<usize> {
         "tier" => return Some(table.tier(table.service[at]).into()),
         _ => {
             let state = table.recorded(SpanIdx(at as u32))?.state?;
-            return crate::recorded::STATES.iter().position(|&it| it == state);
+            return State::ALL.iter().position(|&it| it == state);
         }
     };
     let is_empty = number == NONE || number == Strings::EMPTY && which != 0;
@@ -282,7 +284,7 @@ fn text(table: &SpanTable, which: usize, value: usize) -> Cow<'_, str> {
         "outcome" => OUTCOMES[value].as_str(),
         "kind" => KINDS[value].as_str(),
         "tier" => return Cow::Owned(value.to_string()),
-        "breaker.state" => crate::recorded::STATES[value].as_str(),
+        "breaker.state" => State::ALL[value].as_str(),
         _ => table.names.get(value as u32),
     }
     .into()

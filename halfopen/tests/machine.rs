@@ -451,15 +451,7 @@ fn what_a_hand_makes_of_each_state() {
         assert_eq!(machine.state(), state);
         machine
     };
-    for from in [
-        State::Closed,
-        State::Open,
-        State::HalfOpen,
-        State::Ramping,
-        State::ForcedOpen,
-        State::Disabled,
-        State::MetricsOnly,
-    ] {
+    for from in State::ALL {
         for (hand, to) in hands {
             let refused = match from {
                 State::Closed => to == State::HalfOpen,

@@ -47,15 +47,7 @@ fn snapshots_and_transitions_are_structs() {
 #[test]
 fn names_are_those_of_logs() {
     use halfopen::{Cause, State};
-    for it in [
-        State::Closed,
-        State::Open,
-        State::HalfOpen,
-        State::Ramping,
-        State::ForcedOpen,
-        State::Disabled,
-        State::MetricsOnly,
-    ] {
+    for it in State::ALL {
         assert_eq!(serde_json::to_value(it).unwrap(), it.as_str());
     }
     for it in [

@@ -20,23 +20,12 @@ pub struct Recorded<'a> {
     pub name: &'a str,
 }
 
-/// All states.
-pub const STATES: [State; 7] = [
-    State::Closed,
-    State::Open,
-    State::HalfOpen,
-    State::Ramping,
-    State::ForcedOpen,
-    State::Disabled,
-    State::MetricsOnly,
-];
-
 /// Writes the values of `breaker.state`, `breaker.generation`, `breaker.rejected` (whether it is true) and
 /// `breaker.name`, empty where there is none.
 #[inline(never)]
 pub fn write(text: &mut String, state: &str, generation: &str, rejected: bool, name: &str) {
     let rejected = if rejected { "1" } else { "0" };
-    let state = STATES.iter().find(|it| it.as_str() == state);
+    let state = State::ALL.iter().find(|it| it.as_str() == state);
     let digits = !generation.is_empty() && generation.bytes().all(|it| it.is_ascii_digit());
     text.extend([
         state.map_or("", |it| it.as_str()),
@@ -56,7 +45,7 @@ pub fn read(text: &str) -> Recorded<'_> {
     let mut part = || parts.next().unwrap_or("");
     let state = part();
     Recorded {
-        state: STATES.into_iter().find(|it| it.as_str() == state),
+        state: State::ALL.into_iter().find(|it| it.as_str() == state),
         generation: part().parse().ok(),
         rejected: part() == "1",
         name: part(),

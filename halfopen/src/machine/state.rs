@@ -49,6 +49,17 @@ pub enum State {
 }
 
 impl State {
+    /// All of them: those of its own, then those by hand.
+    pub const ALL: [State; 7] = [
+        State::Closed,
+        State::Open,
+        State::HalfOpen,
+        State::Ramping,
+        State::ForcedOpen,
+        State::Disabled,
+        State::MetricsOnly,
+    ];
+
     /// The name in logs and JSON, such as `half_open`.
     pub const fn as_str(self) -> &'static str {
         match self {
