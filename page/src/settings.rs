@@ -191,23 +191,13 @@ pub fn with(text: &str, key: &str, value: &str) -> Result<String, halfopen::Conf
     changed.join(",").parse().map(|it: Config| it.to_string())
 }
 
-/// Where a slider stands for a value: in whole units, whatever the unit of the value.
+/// Where a slider stands for a value: in whole units. It does not show what is after the point.
 pub fn position(value: &str, unit: &str) -> Option<u64> {
-    const UNITS: [(&str, u64); 6] = [
-        ("ns", 1),
-        ("us", 1_000),
-        ("ms", 1_000_000),
-        ("s", 1_000_000_000),
-        ("m", 60_000_000_000),
-        ("h", 3_600_000_000_000),
-    ];
-    let digits = value.len() - value.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    let number: u64 = value[..digits].parse().ok()?;
-    // A slider does not show what is after the point.
-    let own = value[digits..].trim_start_matches(|c: char| c == '.' || c.is_ascii_digit());
-    let ns = |unit: &str| UNITS.iter().find(|(it, _)| *it == unit).map(|(_, ns)| ns);
-    match own == unit {
-        true => Some(number),
-        false => Some(number.checked_mul(*ns(own)?)? / ns(unit)?),
+    const SECOND: u64 = 1_000_000_000;
+    if unit == "s" {
+        let waits: Config = ["open=", value].concat().parse().ok()?;
+        return Some(waits.settings().open / SECOND);
     }
+    let digits = value.trim_end_matches(unit).split('.').next()?;
+    digits.parse().ok()
 }
