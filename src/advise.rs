@@ -95,15 +95,15 @@ const MARGIN: f64 = 1.5;
 /// Fewer calls than this in flight at most are no pool.
 const SMALLEST_POOL: usize = 3;
 
+/// The timeout that [`advise`] proposes, alone.
+pub fn proposed_timeout(calls: &Calls) -> Option<u64> {
+    propose(&durations(calls, |it| it == CallOutcome::Success))
+}
+
 /// Advice on an edge of a dataset.
 pub fn advise(dataset: &Dataset, edge: &Edge) -> EdgeAdvice {
     let calls = &edge.calls;
-    let of = |wanted: fn(CallOutcome) -> bool| -> Vec<u64> {
-        let those = (0..calls.len()).filter(|&at| wanted(calls.outcome[at]));
-        let mut durations: Vec<u64> = those.map(|at| calls.duration(at)).collect();
-        order::sort_numbers(&mut durations);
-        durations
-    };
+    let of = |wanted: fn(CallOutcome) -> bool| durations(calls, wanted);
     let all = of(|it| it != CallOutcome::Unknown);
     let good = of(|it| it == CallOutcome::Success);
     let failed = of(|it| matches!(it, CallOutcome::Failure | CallOutcome::TimedOut));
@@ -133,6 +133,14 @@ pub fn advise(dataset: &Dataset, edge: &Edge) -> EdgeAdvice {
         rate,
         also_waits: others.map(|it| it.to.clone()).collect(),
     }
+}
+
+/// The durations of the calls that ended so, sorted.
+fn durations(calls: &Calls, wanted: fn(CallOutcome) -> bool) -> Vec<u64> {
+    let those = (0..calls.len()).filter(|&at| wanted(calls.outcome[at]));
+    let mut durations: Vec<u64> = those.map(|at| calls.duration(at)).collect();
+    order::sort_numbers(&mut durations);
+    durations
 }
 
 /// A percentile of sorted durations, in thousandths, with its interval of 95 % confidence. O(1).

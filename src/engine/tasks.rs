@@ -122,7 +122,7 @@ impl Engine {
         let mut tried = match std::mem::replace(&mut task.stage, Stage::Begun) {
             Stage::Cases(tried) => tried,
             _ => {
-                let timeout = advise::advise(&self.loaded, edge).proposed_timeout_ns;
+                let timeout = advise::proposed_timeout(&edge.calls);
                 let keys = grid.map(|it| KEYS.get(usize::from(it)).copied().unwrap_or(KEYS[0]));
                 Box::new((
                     Cases::side_by_side(&edge.calls, &present, &[], timeout, shared),
