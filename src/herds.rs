@@ -217,7 +217,7 @@ fn attempt(
         },
         detail: Detail::default(),
     };
-    let members = members(calls, timelines, chain);
+    let members = members(table, calls, timelines, chain);
     count_calls(&mut attempt, table, calls, &members);
     attempt.detail = detail::detail(&attempt, table, calls, sent, &members);
     attempt
@@ -228,10 +228,17 @@ struct Member {
     at: usize,
     /// Its breaker was half-open.
     probe: bool,
+    /// The server span that did its work, if the file has it.
+    server: Option<SpanIdx>,
 }
 
 /// The calls of an attempt, from half-open to re-opening.
-fn members(calls: &Calls, timelines: &Timelines<'_>, chain: &[Phase]) -> Vec<Member> {
+fn members(
+    table: &SpanTable,
+    calls: &Calls,
+    timelines: &Timelines<'_>,
+    chain: &[Phase],
+) -> Vec<Member> {
     let mut members = Vec::new();
     for phase in chain {
         let before = |time: i64| calls.start.partition_point(|&start| start < time);
@@ -243,6 +250,7 @@ fn members(calls: &Calls, timelines: &Timelines<'_>, chain: &[Phase]) -> Vec<Mem
         members.extend(these.filter(own).map(|at| Member {
             at,
             probe: calls.start[at] < phase.verdict,
+            server: deepest_server(table, calls.span[at]),
         }));
     }
     members
@@ -251,7 +259,7 @@ fn members(calls: &Calls, timelines: &Timelines<'_>, chain: &[Phase]) -> Vec<Mem
 const SECOND: i64 = 1_000_000_000;
 
 fn count_calls(attempt: &mut Attempt, table: &SpanTable, calls: &Calls, members: &[Member]) {
-    for &Member { at, probe } in members {
+    for &Member { at, probe, server } in members {
         let outcome = calls.outcome[at];
         attempt.calls += 1;
         if probe {
@@ -263,7 +271,7 @@ fn count_calls(attempt: &mut Attempt, table: &SpanTable, calls: &Calls, members:
             let first = attempt.first_timeout_ns.unwrap_or(i64::MAX);
             attempt.first_timeout_ns = Some(first.min(calls.end[at]));
         }
-        let late = late_ns(table, calls.span[at]);
+        let late = server.map_or(0, |it| late_after(table, it, calls.span[at]));
         attempt.wasted += u64::from(late > 0);
         attempt.wasted_ns += late;
     }
@@ -272,8 +280,12 @@ fn count_calls(attempt: &mut Attempt, table: &SpanTable, calls: &Calls, members:
 /// How long the deepest server span under a client span went on after it, nanoseconds. O(spans of
 /// the trace x depth).
 pub fn late_ns(table: &SpanTable, client: SpanIdx) -> u64 {
-    let deepest = deepest_server(table, client);
-    let late = deepest.map_or(0, |it| table.end(it).saturating_sub(table.end(client)));
+    deepest_server(table, client).map_or(0, |server| late_after(table, server, client))
+}
+
+/// How long a server span went on after its client's.
+fn late_after(table: &SpanTable, server: SpanIdx, client: SpanIdx) -> u64 {
+    let late = table.end(server).saturating_sub(table.end(client));
     late.max(0) as u64
 }
 

@@ -83,6 +83,11 @@ pub fn nth(numbers: &mut [u64], place: usize) -> Option<u64> {
     (place < numbers.len()).then(|| *numbers.select_nth_unstable(place).1)
 }
 
+/// The median, of two the higher; `None` of none. O(n).
+pub fn median(numbers: &mut [u64]) -> Option<u64> {
+    nth(numbers, numbers.len() / 2)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

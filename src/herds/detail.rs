@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Attempt, AttemptResult, HELD_FOR_NS, Member, SECOND, deepest_server};
+use super::{Attempt, AttemptResult, HELD_FOR_NS, Member, SECOND};
 use crate::calls::Calls;
 use crate::format;
 use crate::order;
@@ -96,7 +96,7 @@ pub(super) fn detail(
     let mut queued: Vec<u64> = Vec::new();
     for member in members {
         let client = calls.span[member.at];
-        let Some(server) = deepest_server(table, client) else {
+        let Some(server) = member.server else {
             continue;
         };
         servers.push(table.instance[server.0 as usize]);
@@ -131,12 +131,7 @@ fn grown(values: &mut [u64]) -> Option<[u64; 2]> {
         let last = rest.len() - tenth;
         (first, &mut rest[last..])
     })?;
-    Some([median(first)?, median(last)?])
-}
-
-fn median(values: &mut [u64]) -> Option<u64> {
-    let middle = values.len().saturating_sub(1) / 2;
-    order::nth(values, middle)
+    Some([order::median(first)?, order::median(last)?])
 }
 
 /// The median durations of the services under these calls. Of each trace the longest span of a service
@@ -156,15 +151,18 @@ fn tiers(table: &SpanTable, calls: &Calls, members: &[Member]) -> Vec<TierLatenc
                 longest[service] = longest[service].max(table.duration[at]);
             }
         }
-        for (took, longest) in took.iter_mut().zip(&mut longest) {
-            if *longest > 0 {
-                took[usize::from(!member.probe)].push(std::mem::take(longest));
+        // Only what this trace has: a file may name hundreds of services.
+        for at in table.trace(table.rank[client.0 as usize]) {
+            let service = table.service[at].0 as usize;
+            let longest = std::mem::take(&mut longest[service]);
+            if longest > 0 {
+                took[service][usize::from(!member.probe)].push(longest);
             }
         }
     }
     let mut found: Vec<(u8, TierLatency)> = Vec::new();
     for ((service, name), [probes, herd]) in table.services().zip(&mut took) {
-        let (probes_p50_ns, herd_p50_ns) = (median(probes), median(herd));
+        let (probes_p50_ns, herd_p50_ns) = (order::median(probes), order::median(herd));
         if probes_p50_ns.or(herd_p50_ns).is_some() {
             let latency = TierLatency {
                 service: name.to_owned(),

@@ -46,7 +46,7 @@ pub(super) fn silences(traffic: &Traffic, until: i64) -> Vec<Silence> {
     }
     let next_to = |at: usize| starts.get(at + 1).copied().unwrap_or(until);
     let gap = |at: usize| next_to(at).saturating_sub(starts[at]).max(0) as u64;
-    let typical = median(&mut (0..n - 1).map(gap).collect::<Vec<_>>());
+    let typical = order::median(&mut (0..n - 1).map(gap).collect::<Vec<_>>()).unwrap_or(0);
     // Rounded down to a power of two: the same number on every machine.
     let chance = f64::from(n.ilog2()) * std::f64::consts::LN_2;
     let by_end = order::sorted_indices(n, &mut |a, b| {
@@ -165,10 +165,5 @@ pub(super) fn mean_gap(starts: &[i64], at: usize) -> f64 {
         .filter(|&it| it != at)
         .map(|it| starts[it + 1].abs_diff(starts[it]))
         .collect();
-    median(&mut gaps) as f64 / std::f64::consts::LN_2
-}
-
-fn median(values: &mut [u64]) -> u64 {
-    let middle = values.len() / 2;
-    order::nth(values, middle).unwrap_or(0)
+    order::median(&mut gaps).unwrap_or(0) as f64 / std::f64::consts::LN_2
 }
