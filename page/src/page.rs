@@ -23,7 +23,7 @@ use crate::{
     reading, seek, theme, tools, trace, wire,
 };
 use herdscope::messages::{FrameRequest, Reply, Scene, Style, Summary, TraceDetail};
-use herdscope::view::{FileMark, View, Viewport};
+use herdscope::view::{FileMark, Pane, View, Viewport};
 use herdscope::viewport;
 
 /// What the page knows.
@@ -189,7 +189,7 @@ impl App {
         }
         if without_viewport(before) != without_viewport(after) {
             self.render_controls();
-        } else {
+        } else if after.pane == Pane::Compare {
             panes::update(self);
         }
         self.request_frame();

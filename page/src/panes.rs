@@ -135,7 +135,7 @@ pub fn update(app: &App) {
 
 /// Other data: what was worked out is void.
 pub fn forget(app: &App) {
-    app.panes.asked.replace([None, None, None, None]);
+    app.panes.asked.replace(Default::default());
 }
 
 /// Whether an answer is on its way.
