@@ -5,6 +5,7 @@ use herdscope::advise::{self, Abandoned, EdgeAdvice, Percentile};
 use herdscope::calls::Edge;
 use herdscope::dataset::Dataset;
 use herdscope::format;
+use herdscope::panes;
 use serde_json::{Value, json};
 
 use super::{Failure, Files, input, ns, print, print_json};
@@ -159,9 +160,9 @@ fn as_text(
                 format::duration(p999)
             ));
         }
-        line(format!("  {}", in_flight(advice)));
+        line(format!("  {}", panes::in_flight(advice)));
         if let Some(size) = pool {
-            line(format!("  {}", asked_pool(size, advice)));
+            line(format!("  {}", panes::asked_pool(size, advice)));
         }
     }
     for it in abandoned {
@@ -215,50 +216,4 @@ fn proposal(advice: &EdgeAdvice) -> String {
         ),
         _ => "too few calls went well to propose a timeout".to_owned(),
     }
-}
-
-fn in_flight(advice: &EdgeAdvice) -> String {
-    let it = advice.in_flight;
-    let counted = format!(
-        "{:.1} in flight on average ({:.1} by Little's law), {} at most",
-        it.mean, it.littles_law, it.max
-    );
-    match advice.pool {
-        Some(pool) => format!(
-            "{counted}: a pool of {} is all taken {:.0} % of the time",
-            pool.size,
-            100.0 * pool.saturated_share
-        ),
-        None => counted,
-    }
-}
-
-fn asked_pool(size: u32, advice: &EdgeAdvice) -> String {
-    let longest = advice.timeouts_in_use.last().map(|it| it.0);
-    let Some(slow) = longest.or(advice.percentiles[3].ns) else {
-        return format!("a pool of {size}: too few calls to tell");
-    };
-    let needs = |ns: u64| {
-        let taken = advise::threads_taken(advice.rate, ns);
-        match advise::dry_after(size, advice.rate, ns) {
-            Some(after) => format!("all taken after {after:.1} s"),
-            None => format!("{taken:.1} taken"),
-        }
-    };
-    let with = advice.proposed_timeout_ns.map_or(String::new(), |timeout| {
-        format!(
-            "; with a timeout of {}: {}",
-            format::duration(timeout),
-            needs(timeout)
-        )
-    });
-    let others = match advice.also_waits.len() {
-        0 => String::new(),
-        _ => format!("; then calls to {} wait, too", advice.also_waits.join(", ")),
-    };
-    format!(
-        "a pool of {size}, when every call takes {}: {}{with}{others}",
-        format::duration(slow),
-        needs(slow)
-    )
 }

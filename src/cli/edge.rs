@@ -4,8 +4,9 @@ use clap::Args;
 use halfopen::Config;
 use herdscope::calls::Edge;
 use herdscope::dataset::Dataset;
+use serde_json::Value;
 
-use super::{Failure, Files, YesNo, input};
+use super::{Failure, Files, YesNo, input, print, print_json};
 
 #[derive(Debug, Args)]
 pub struct Asked {
@@ -39,6 +40,14 @@ impl Asked {
         match &self.edge {
             Some(_) => self.find(dataset).map(Some),
             None => Ok(dataset.edges.first()),
+        }
+    }
+
+    /// A file with a header and no rows is an answer, too: `nothing` as JSON, or a line.
+    pub fn answer_nothing(&self, dataset: &Dataset, nothing: &Value) -> Result<(), Failure> {
+        match self.files.json {
+            true => print_json(nothing),
+            false => print(&format!("{}: no spans, so no calls\n", dataset.name)),
         }
     }
 

@@ -41,11 +41,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let dataset = options.asked.read()?;
     let json = options.asked.files.json;
     if dataset.table.is_empty() {
-        return if json {
-            print_json(&nothing(&dataset))
-        } else {
-            print(&format!("{}: no spans, so no calls\n", dataset.name))
-        };
+        return options.asked.answer_nothing(&dataset, &nothing(&dataset));
     }
     let edge = options.asked.find(&dataset)?;
     let answer = answer(&dataset, edge, config, options.asked.shared());

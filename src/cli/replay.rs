@@ -34,7 +34,9 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let dataset = options.asked.read()?;
     warn_if_sampled(&config, &dataset);
     if dataset.table.is_empty() {
-        return no_spans(options, &config, &dataset);
+        return options
+            .asked
+            .answer_nothing(&dataset, &nothing(&config, &dataset));
     }
     let edge = options.asked.find(&dataset)?;
     let how = replay::Options {
@@ -67,22 +69,18 @@ fn counts_sampled_calls(config: &Config, dataset: &Dataset) -> bool {
     counts && dataset.issues.count(Code::Sampled) > 0
 }
 
-/// A file with a header and no rows is an answer, too.
-fn no_spans(options: &Options, config: &Config, dataset: &Dataset) -> Result<(), Failure> {
-    if options.asked.files.json {
-        return print_json(&json!({
-            "edge": null,
-            "breaker": config.to_string(),
-            "per_instance": null,
-            "calls": 0,
-            "withheld": 0,
-            "outcome_unknown": 0,
-            "count_window_unreliable": false,
-            "breakers": [],
-            "issues": dataset.issues,
-        }));
-    }
-    print(&format!("{}: no spans, so no calls\n", dataset.name))
+fn nothing(config: &Config, dataset: &Dataset) -> Value {
+    json!({
+        "edge": null,
+        "breaker": config.to_string(),
+        "per_instance": null,
+        "calls": 0,
+        "withheld": 0,
+        "outcome_unknown": 0,
+        "count_window_unreliable": false,
+        "breakers": [],
+        "issues": dataset.issues,
+    })
 }
 
 fn as_json(dataset: &Dataset, edge: &Edge, config: &Config, replay: &Replay) -> Value {

@@ -42,14 +42,10 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     replay::warn_if_sampled(&present, &dataset);
     let json = options.asked.files.json;
     if dataset.table.is_empty() {
-        return if json {
-            print_json(&nothing(&dataset))
-        } else {
-            print(&format!("{}: no spans, so no calls\n", dataset.name))
-        };
+        return options.asked.answer_nothing(&dataset, &nothing(&dataset));
     }
     let edge = options.asked.find(&dataset)?;
-    let timeout = advise::advise(&dataset, edge).proposed_timeout_ns;
+    let timeout = advise::proposed_timeout(&edge.calls);
     let shared = options.asked.shared();
     let mut cases = Cases::side_by_side(&edge.calls, &present, &asked, timeout, shared);
     while cases.step(&edge.calls) {}

@@ -168,7 +168,7 @@ fn drifted(timeout: u64, advice: &EdgeAdvice) -> Option<String> {
 }
 
 /// Calls in flight, and the pool that they evidently fill.
-fn in_flight(advice: &EdgeAdvice) -> String {
+pub fn in_flight(advice: &EdgeAdvice) -> String {
     let it = &advice.in_flight;
     let mut said = [
         "In flight: ",
@@ -191,9 +191,11 @@ fn in_flight(advice: &EdgeAdvice) -> String {
 }
 
 /// What a pool of that size would stand, with hanging calls and with a timeout.
-fn asked_pool(size: u32, advice: &EdgeAdvice) -> String {
-    let hang = advice.timeouts_in_use.last().map(|it| it.0);
-    let hang = hang.or(advice.percentiles[3].ns).unwrap_or(0);
+pub fn asked_pool(size: u32, advice: &EdgeAdvice) -> String {
+    let longest = advice.timeouts_in_use.last().map(|it| it.0);
+    let Some(hang) = longest.or(advice.percentiles[3].ns) else {
+        return "Too few calls to tell what a pool bears.".to_owned();
+    };
     let stands = |ns: u64| match advise::dry_after(size, advice.rate, ns) {
         Some(seconds) => ["is dry after ", &format::duration((seconds * 1e9) as u64)].concat(),
         None => {
