@@ -82,7 +82,9 @@ pub(super) fn infer(traffic: &[Traffic], phases: &[Vec<Phase>]) -> Option<Probes
     let mut best: Option<(usize, f64)> = None;
     let mut second = f64::NEG_INFINITY;
     for (place, weight) in evidence.iter().enumerate() {
-        let Some(weight) = *weight else { continue };
+        let Some(weight) = weight.map(|it| it - oddness(place + 1)) else {
+            continue;
+        };
         match best {
             Some((_, most)) if weight <= most => second = second.max(weight),
             _ => {
@@ -96,7 +98,8 @@ pub(super) fn infer(traffic: &[Traffic], phases: &[Vec<Phase>]) -> Option<Probes
     if no_chance(ahead) < LEAST_SURE {
         return None;
     }
-    let likely = |it: &usize| evidence[*it].is_some_and(|it| it >= weight - TELLING);
+    let least = evidence[place].unwrap_or(weight) - TELLING;
+    let likely = |it: &usize| evidence[*it].is_some_and(|it| it >= least);
     let smallest = (0..=place).rev().take_while(likely).last().unwrap_or(place);
     let largest = (place..most).take_while(likely).last().unwrap_or(place);
     let range = (smallest, largest);
@@ -106,6 +109,16 @@ pub(super) fn infer(traffic: &[Traffic], phases: &[Vec<Phase>]) -> Option<Probes
         first_failure: early[place],
         range: (range.0 as u32 + 1, range.1 as u32 + 1),
     })
+}
+
+/// How unusual a number is, in natural logarithms of its odds: libraries let through one or ten unless
+/// they are told otherwise, and people choose round numbers.
+fn oddness(count: usize) -> f64 {
+    match count {
+        1 | 10 => 0.0,
+        2 | 3 | 5 | 20 | 50 | 100 => 1.0,
+        _ => 2.0,
+    }
 }
 
 /// Adds what one round says of each number.

@@ -34,7 +34,7 @@ const UNCLEAR: f64 = 3.0;
 /// How many gaps at either side tell the rate at which calls come.
 const NEIGHBOURS: usize = 64;
 
-/// How many results before a silence are looked at for bad ones.
+/// A breaker may have opened at a result when at least two of so many up to it are bad.
 const RESULTS: usize = 10;
 
 /// The silences of an instance; others called until `until`, so that one at its end is told, too.
@@ -57,7 +57,7 @@ pub(super) fn silences(traffic: &Traffic, until: i64) -> Vec<Silence> {
     let mut pauses = 0;
     // Where the calls since the last open silence began, and the last of their ends.
     let (mut began, mut last_end, mut probed) = (0, i64::MIN, false);
-    let (mut results, mut refusals) = (0, 0);
+    let mut refusals = 0;
     for at in 0..n {
         last_end = last_end.max(traffic.end[at]);
         let (last, next) = (starts[at], next_to(at));
@@ -75,12 +75,8 @@ pub(super) fn silences(traffic: &Traffic, until: i64) -> Vec<Silence> {
         if first_refused.is_none() && beyond < UNCLEAR {
             continue;
         }
-        results += by_end[results..].partition_point(|&it| traffic.end[it as usize] < next);
-        let recent = &by_end[results.saturating_sub(RESULTS)..results];
-        let bad = recent
-            .iter()
-            .filter(|&&it| traffic.bad[it as usize])
-            .count();
+        let ended = |before: i64| by_end.partition_point(|&it| traffic.end[it as usize] < before);
+        let bad_enough = bad_enough(traffic, &by_end, ended(last.saturating_add(1))..ended(next));
         // Probes are out, and nothing comes until they have ended: that is half-open still.
         let after_results = means(next.saturating_sub(last_end.max(last))) - chance;
         let phase_bad = traffic.bad[began..=at].iter().filter(|&&it| it).count();
@@ -93,7 +89,6 @@ pub(super) fn silences(traffic: &Traffic, until: i64) -> Vec<Silence> {
         if waits {
             continue;
         }
-        let bad_enough = bad * 5 >= recent.len() && bad > 0;
         let sure = match first_refused {
             Some(_) => 1.0,
             // It may be gone for good: that is no pause, and tells nothing.
@@ -149,6 +144,26 @@ fn trip(traffic: &Traffic, began: usize, at: usize, before: i64) -> i64 {
     first(&mut ends.clone().filter(|&it| traffic.bad[it]))
         .or_else(|| first(&mut ends.clone()))
         .unwrap_or(last.saturating_add(1).min(before))
+}
+
+/// Whether a fifth of the last results is bad, and one at least: before the results of `those`, places in
+/// `by_end`, or after any of them.
+fn bad_enough(traffic: &Traffic, by_end: &[u32], those: std::ops::Range<usize>) -> bool {
+    let bad = |at: usize| usize::from(traffic.bad[by_end[at] as usize]);
+    let first = those.start.saturating_sub(RESULTS);
+    let mut within: usize = (first..those.start).map(bad).sum();
+    let mut oldest = first;
+    let enough = |bad: usize, all: usize| bad > 0 && bad * 5 >= all;
+    let mut found = enough(within, those.start - first);
+    for at in those {
+        within += bad(at);
+        if at - oldest >= RESULTS {
+            within -= bad(oldest);
+            oldest += 1;
+        }
+        found |= enough(within, at + 1 - oldest);
+    }
+    found
 }
 
 /// The first and the last of some times.
