@@ -43,6 +43,9 @@ pub struct Range {
 /// How far a replayed transition may be from an observed one.
 const WITHIN_NS: i64 = 50_000_000;
 
+/// Settings that agree as well with what was seen tell what was not.
+const EXPLAINED: f64 = 0.9;
+
 /// How many explanations are given at most.
 const MOST: usize = 3;
 
@@ -73,10 +76,17 @@ impl Fitting {
     }
 
     /// The settings that explain best what was seen, the best first. `observed` gets its re-openings where
-    /// the best of them has it.
+    /// the best of them has it. What they do not explain takes from how sure the states are.
     pub fn finish(self, observed: &mut Observed, calls: &Calls) -> Vec<Fit> {
         let mut fits: Vec<(Fit, Replay)> = Vec::new();
-        for best in self.search.finish() {
+        let found = self.search.finish();
+        let explained = found.iter().map(|it| it.explained).max().unwrap_or(0);
+        observed.weigh(f64::from(explained) / self.periods.len().max(1) as f64);
+        let states = || observed.breakers.iter().flat_map(|it| &it.states);
+        if states().all(|it| it.state != Seen::Open) {
+            return Vec::new();
+        }
+        for best in found {
             let Some((settings, ranges)) = complete(observed, &self.periods, &best) else {
                 continue;
             };
@@ -99,8 +109,11 @@ impl Fitting {
         }
         let mut fits = order::sorted(fits, &mut |a, b| b.0.agreement.total_cmp(&a.0.agreement));
         fits.truncate(MOST);
-        if let Some((_, replay)) = fits.first() {
+        if let Some((best, replay)) = fits.first() {
             observed.refine(replay);
+            if best.agreement >= EXPLAINED {
+                observed.complete(replay);
+            }
         }
         fits.into_iter().map(|(fit, _)| fit).collect()
     }
@@ -175,10 +188,10 @@ fn periods(observed: &Observed) -> Option<Vec<Period>> {
     for (traffic, phases) in evidence.traffic.iter().zip(&evidence.phases) {
         for phase in phases {
             opened |= phase.cut.is_some();
-            let closed = if phase.probed {
-                evidence.probes.and_then(|it| it.closing(traffic, phase))
-            } else {
-                Some(i64::MIN)
+            let closed = match evidence.probes.filter(|_| phase.probed) {
+                Some(probes) => probes.closing(traffic, phase),
+                // Where nothing tells the probes apart, they count among the results.
+                None => Some(i64::MIN),
             };
             periods.extend(closed.map(|closed| period(traffic, phase, closed)));
         }
@@ -275,8 +288,7 @@ fn waits(observed: &Observed, periods: &[Period], best: &Best) -> (Option<i64>, 
     for (traffic, phases) in evidence.traffic.iter().zip(&evidence.phases) {
         for phase in phases {
             let round = evidence.probes.filter(|_| phase.probed);
-            let closed =
-                !phase.probed || round.is_some_and(|it| it.closing(traffic, phase).is_some());
+            let closed = round.is_none_or(|it| it.closing(traffic, phase).is_some());
             let tripped = if closed {
                 periods.next().and_then(|it| Trips::new(it, best).first)
             } else {

@@ -53,6 +53,8 @@ struct Evidence {
     traffic: Vec<Traffic>,
     phases: Vec<Vec<Phase>>,
     probes: Option<Probes>,
+    /// Of each breaker, whether its states or its refusals were recorded.
+    recorded: Vec<bool>,
 }
 
 /// What was seen of one breaker.
@@ -137,6 +139,13 @@ struct Phase {
 /// Fewer calls than this tell nothing of an instance, unless refusals were recorded.
 const FEWEST_CALLS: usize = 30;
 
+/// As many calls after a silence may be probes, where nothing tells how many there are: the default of
+/// resilience4j.
+const USUAL_PROBES: usize = 10;
+
+/// Fewer calls than this between two silences that may be chance tell nothing.
+const FEWEST_BETWEEN: usize = 10;
+
 /// Tells the states of each instance's breaker from the calls of an edge; of one breaker for all
 /// instances where they are not told apart, or with `shared`.
 pub fn observe(table: &SpanTable, calls: &Calls, shared: bool) -> Observed {
@@ -190,6 +199,11 @@ pub fn observe(table: &SpanTable, calls: &Calls, shared: bool) -> Observed {
             },
         })
         .collect();
+    let recorded = traffic
+        .iter()
+        .zip(&told)
+        .map(|(traffic, told)| !told.is_empty() || !traffic.refused.is_empty())
+        .collect();
     Observed {
         breakers,
         per_instance,
@@ -201,14 +215,36 @@ pub fn observe(table: &SpanTable, calls: &Calls, shared: bool) -> Observed {
             traffic,
             phases,
             probes,
+            recorded,
         },
     }
 }
 
 impl Observed {
+    /// Takes into account that settings explain only this share of what silences alone told: if it is less
+    /// than half, they were no breaker's, or the results in the file are not those that the breaker saw.
+    fn weigh(&mut self, explained: f64) {
+        for (seen, recorded) in self.breakers.iter_mut().zip(&self.evidence.recorded) {
+            let told = seen.states.iter_mut();
+            for stretch in told.filter(|it| it.state != Seen::Closed && !recorded) {
+                stretch.sure = stretch.sure.min(explained);
+                if explained < 0.5 {
+                    (stretch.state, stretch.sure) = (Seen::Unknown, 0.0);
+                }
+            }
+            seen.states.dedup_by(|next, it| {
+                let same = it.state == Seen::Unknown && next.state == it.state;
+                if same {
+                    it.to = next.to;
+                }
+                same
+            });
+        }
+    }
+
     /// Moves re-openings, which the calls alone only tell to a stretch of time, to where a breaker with
     /// settings that explain them opened within it.
-    pub fn refine(&mut self, replay: &Replay) {
+    fn refine(&mut self, replay: &Replay) {
         for (seen, replayed) in self.breakers.iter_mut().zip(&replay.breakers) {
             for at in 1..seen.states.len() {
                 let open = seen.states[at];
@@ -223,6 +259,33 @@ impl Observed {
                     seen.states[at - 1].to = opened.at;
                 }
             }
+        }
+    }
+
+    /// Adds the openings after a breaker's last call, which no silence tells: by settings that explain all
+    /// else, the results that came after that call opened it.
+    fn complete(&mut self, replay: &Replay) {
+        let all = self.breakers.iter_mut().zip(&replay.breakers);
+        for ((seen, replayed), traffic) in all.zip(&self.evidence.traffic) {
+            let Some((last, call)) = seen.states.last_mut().zip(traffic.start.last()) else {
+                continue;
+            };
+            let opened = replayed.transitions.last().filter(|it| {
+                it.to == State::Open && it.at > *call && (last.from..last.to).contains(&it.at)
+            });
+            let Some(opened) = opened.filter(|_| !matches!(last.state, Seen::Open | Seen::Unknown))
+            else {
+                continue;
+            };
+            let to = std::mem::replace(&mut last.to, opened.at);
+            let open = Stretch {
+                from: opened.at,
+                to,
+                latest: opened.at,
+                state: Seen::Open,
+                sure: last.sure.min(0.5),
+            };
+            seen.states.push(open);
         }
     }
 }
@@ -318,7 +381,7 @@ fn states(
             let began = traffic.start[phase.first];
             match probes {
                 Some(probes) => line.half_open(traffic, phase, probes, began),
-                None => line.unknown_until(began),
+                None => line.unknown_until(judged(traffic, phase)),
             }
         }
         let open = phase.cut.and_then(|_| opens.next());
@@ -332,6 +395,13 @@ fn states(
     }
     line.until(span.end, Seen::Unknown, 0.0);
     line.states
+}
+
+/// When a round was judged at the latest, where nothing tells how many probes it had.
+fn judged(traffic: &Traffic, phase: &Phase) -> i64 {
+    let probes = phase.end.min(phase.first + USUAL_PROBES);
+    let ends = (phase.first..probes).map(|at| traffic.end[at]);
+    ends.max().unwrap_or(i64::MAX)
 }
 
 /// The states so far, and where they end.
@@ -390,8 +460,16 @@ impl Line {
         let unclear = silences
             .iter()
             .filter(|it| it.seen == Seen::Unknown && (phase.first..phase.end).contains(&it.after));
+        let mut last = None;
         for silence in unclear {
-            self.until(traffic.start[silence.after].min(until), Seen::Closed, 0.99);
+            let few = last.is_some_and(|last| silence.after - last < FEWEST_BETWEEN);
+            let state = if few { Seen::Unknown } else { Seen::Closed };
+            last = Some(silence.after);
+            self.until(
+                traffic.start[silence.after].min(until),
+                state,
+                if few { 0.0 } else { 0.99 },
+            );
             let resumes = traffic.start.get(silence.after + 1);
             self.unknown_until(resumes.map_or(until, |&it| it.min(until)));
         }

@@ -31,6 +31,9 @@ const NO_CHANCE: f64 = 7.0;
 /// From here on a gap may be chance or not: one file in twenty.
 const UNCLEAR: f64 = 3.0;
 
+/// The shortest wait in use, nanoseconds: a shorter gap that chance explains is chance.
+const SHORTEST_WAIT: u64 = 5_000_000_000;
+
 /// How many gaps at either side tell the rate at which calls come.
 const NEIGHBOURS: usize = 64;
 
@@ -54,7 +57,7 @@ pub(super) fn silences(traffic: &Traffic, until: i64) -> Vec<Silence> {
     });
 
     let mut found = Vec::new();
-    let mut pauses = 0;
+    let (mut pauses, mut told) = (0, 0);
     // Where the calls since the last open silence began, and the last of their ends.
     let (mut began, mut last_end, mut probed) = (0, i64::MIN, false);
     let mut refusals = 0;
@@ -66,13 +69,15 @@ pub(super) fn silences(traffic: &Traffic, until: i64) -> Vec<Silence> {
             .iter()
             .take_while(|&&it| it < next);
         let (first_refused, last_refused) = ends_of(refused);
-        if first_refused.is_none() && gap(at) < typical.saturating_mul(3) {
+        // A wait may hide in it.
+        let long = gap(at) >= SHORTEST_WAIT;
+        if first_refused.is_none() && gap(at) < typical.saturating_mul(3) && !long {
             continue;
         }
         let mean = mean_gap(starts, at).max(1.0);
         let means = |ns: i64| ns.max(0) as f64 / mean;
         let beyond = gap(at) as f64 / mean - chance;
-        if first_refused.is_none() && beyond < UNCLEAR {
+        if first_refused.is_none() && beyond < UNCLEAR && !long {
             continue;
         }
         let ended = |before: i64| by_end.partition_point(|&it| traffic.end[it as usize] < before);
@@ -91,6 +96,9 @@ pub(super) fn silences(traffic: &Traffic, until: i64) -> Vec<Silence> {
         }
         let sure = match first_refused {
             Some(_) => 1.0,
+            // Chance explains it, and so does a breaker that opened on those results.
+            None if beyond < UNCLEAR && !bad_enough => continue,
+            None if beyond < UNCLEAR => 0.0,
             // It may be gone for good: that is no pause, and tells nothing.
             None if !bad_enough && at + 1 == n => 0.0,
             None if !bad_enough => {
@@ -102,9 +110,16 @@ pub(super) fn silences(traffic: &Traffic, until: i64) -> Vec<Silence> {
             None => no_chance(beyond),
         };
         let open = first_refused.is_some() || bad_enough && beyond >= NO_CHANCE;
+        told += usize::from(first_refused.is_some() || beyond >= UNCLEAR);
+        let trip = trip(traffic, began, at, first_refused.unwrap_or(next));
+        // Who waits for a result before the next call is not held back by a breaker.
+        let held_back = means(next.saturating_sub(trip)) - chance;
+        if first_refused.is_none() && beyond >= UNCLEAR && held_back < UNCLEAR {
+            continue;
+        }
         found.push(Silence {
             after: at,
-            trip: trip(traffic, began, at, first_refused.unwrap_or(next)),
+            trip,
             before: first_refused.unwrap_or(next),
             seen: if open { Seen::Open } else { Seen::Unknown },
             sure,
@@ -114,7 +129,7 @@ pub(super) fn silences(traffic: &Traffic, until: i64) -> Vec<Silence> {
         }
     }
     // Where calls pause by themselves as often, their silences tell nothing.
-    if traffic.refused.is_empty() && 2 * pauses > found.len() {
+    if traffic.refused.is_empty() && 2 * pauses > told {
         for silence in &mut found {
             (silence.seen, silence.sure) = (Seen::Unknown, 0.0);
         }

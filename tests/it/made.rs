@@ -25,6 +25,14 @@ pub const INCIDENTS: &[&str] = &[
     "--seed 10 --clients 10 --rps 300 --open 45",
     "--seed 11 --clients 4 --rps 200 --probes 3 --open 40",
     "--seed 12 --clients 6 --rps 200 --open 10 --probes 10",
+    // Good results come in after the trip: the window is shorter than what is out.
+    "--seed 1046 --rps 200 --window 20 --mincalls 20 --open 20 --probes 2 --timeout 1 --dur 120 --scale-at 48",
+    "--seed 1044 --clients 12 --rps 200 --window 50 --mincalls 5 --open 45 --probes 30 --pods-after 8 --dur 202 \
+     --scale-at 141",
+    // Few calls: a pause hardly tells the probes.
+    "--seed 1047 --clients 12 --rps 160 --window 50 --open 30 --pods 4 --dur 135 --scale-at 54",
+    // The file ends in the middle of the herd: the openings lie behind the last calls.
+    "--seed 101 --dur 65.5 --scale-at 400",
 ];
 
 /// An incident and what is true of it.

@@ -1,6 +1,6 @@
 //! What breakers evidently did, beside what they did.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use herdscope::calls::Edge;
 use herdscope::dataset::Dataset;
@@ -53,8 +53,10 @@ fn differences(
     (half_open, open, closed): (i64, i64, i64),
 ) -> Vec<String> {
     let mut differences = Vec::new();
-    for (instance, expected) in truth {
-        let nothing = Changes::new();
+    let nothing = Changes::new();
+    let instances: BTreeSet<&String> = seen.keys().chain(truth.keys()).collect();
+    for instance in instances {
+        let expected = truth.get(instance).unwrap_or(&nothing);
         let found = seen.get(instance).unwrap_or(&nothing);
         let states =
             |changes: &Changes| -> Vec<String> { changes.iter().map(|it| it.1.clone()).collect() };
@@ -87,7 +89,8 @@ fn differences(
 fn check_openings(observed: &Observed, truth: &BTreeMap<String, Changes>) {
     for breaker in &observed.breakers {
         let instance = breaker.instance.clone().unwrap_or_default();
-        let opened = truth[&instance].iter().filter(|it| it.1 == "open");
+        let opened = truth.get(&instance).into_iter().flatten();
+        let opened = opened.filter(|it| it.1 == "open");
         let seen = breaker.states.iter().filter(|it| it.state == Seen::Open);
         for (stretch, &(at, _)) in seen.zip(opened) {
             assert!(
@@ -203,8 +206,8 @@ fn recorded_rejections_tell_the_states() {
     }
 }
 
-/// Calls of one client to one service: starts and durations in milliseconds, `!` for a timeout.
-fn told(calls: &[(i64, i64, bool)]) -> Vec<(i64, &'static str)> {
+/// Calls of one client to one service: starts and durations in milliseconds, and whether they timed out.
+fn calls_of(calls: &[(i64, i64, bool)]) -> Dataset {
     let lines: String = calls
         .iter()
         .enumerate()
@@ -213,12 +216,30 @@ fn told(calls: &[(i64, i64, bool)]) -> Vec<(i64, &'static str)> {
             format!("t{at:05} s - web client {start}+{took} {outcome} @web-0 >api\n")
         })
         .collect();
-    let dataset = dataset(&lines);
+    dataset(&lines)
+}
+
+/// The states of its breaker.
+fn told(calls: &[(i64, i64, bool)]) -> Vec<(i64, &'static str)> {
+    let dataset = calls_of(calls);
     let observed = observe(&dataset.table, &dataset.edges[0].calls, false);
     let states = &observed.breakers[0].states;
     states
         .iter()
         .map(|it| (it.from / MS, it.state.as_str()))
+        .collect()
+}
+
+/// The states after the settings that explain them were looked for.
+fn weighed(calls: &[(i64, i64, bool)]) -> Vec<(i64, &'static str, f64)> {
+    let dataset = calls_of(calls);
+    let calls = &dataset.edges[0].calls;
+    let mut observed = observe(&dataset.table, calls, false);
+    observed::fit(&mut observed, calls);
+    let states = &observed.breakers[0].states;
+    states
+        .iter()
+        .map(|it| (it.from / MS, it.state.as_str(), it.sure))
         .collect()
 }
 
@@ -262,6 +283,66 @@ fn what_thin_traffic_does_not_tell_is_unknown() {
     }
     let states: Vec<&str> = told(&batch).iter().map(|it| it.1).collect();
     assert_eq!(states, ["closed", "unknown", "closed"]);
+}
+
+#[test]
+fn a_wait_that_may_hide_between_rare_calls_is_unknown() {
+    // A call in ten seconds, and a hundred seconds of failures: a breaker may have been open in them.
+    let mut rare = steady(0, 1_000_000, 10_000, false);
+    rare.extend(steady(1_000_000, 1_100_000, 10_000, true));
+    rare.extend(steady(1_100_000, 2_000_000, 10_000, false));
+    let states = told(&rare);
+    let names: Vec<&str> = states.iter().map(|it| it.1).collect();
+    assert_eq!(names, ["closed", "unknown", "closed"], "{states:?}");
+    assert!((1_000_000..1_100_000).contains(&states[1].0), "{states:?}");
+    // Without failures nothing can have opened it.
+    assert_eq!(told(&steady(0, 2_000_000, 10_000, false)), [(0, "closed")]);
+}
+
+#[test]
+fn who_waits_for_each_result_is_not_held_back() {
+    // One thread: its calls hang for thirty seconds, and after each it goes on as ever.
+    let mut calls = Vec::new();
+    let mut at = 0;
+    while at < 600_000 {
+        let hangs = (200_000..400_000).contains(&at);
+        let took = if hangs { 30_000 } else { 50 };
+        calls.push((at, took, hangs));
+        at += took + 50 + at % 97;
+    }
+    assert_eq!(told(&calls), [(0, "closed")]);
+}
+
+#[test]
+fn what_no_settings_explain_is_no_breaker() {
+    // Bursts each minute of which half fails: no window trips at the end of each and not before.
+    let mut calls = Vec::new();
+    for minute in 0..20i64 {
+        let burst = steady(
+            minute * 60_000,
+            minute * 60_000 + 2_000 + minute * 31,
+            10,
+            false,
+        );
+        let fails = |at: usize| (at * 7 + minute as usize) % 13 < 6;
+        calls.extend(
+            burst
+                .iter()
+                .enumerate()
+                .map(|(at, it)| (it.0, it.1, fails(at))),
+        );
+    }
+    assert!(
+        told(&calls).iter().any(|it| it.1 == "open"),
+        "the silences are seen"
+    );
+    let states = weighed(&calls);
+    assert!(
+        states
+            .iter()
+            .all(|it| ["closed", "unknown"].contains(&it.1)),
+        "{states:?}"
+    );
 }
 
 #[test]

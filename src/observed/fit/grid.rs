@@ -23,7 +23,7 @@ pub(super) struct Best {
     /// Per cent.
     pub(super) fail: u32,
     /// Periods explained.
-    explained: u32,
+    pub(super) explained: u32,
     windows: (u32, u32),
     mins: (u32, u32),
     fails: (u32, u32),
