@@ -114,6 +114,9 @@ pub struct View {
     pub trace: Option<String>,
     /// `pane`
     pub pane: Pane,
+    /// `of=observed` or `of=replayed`, whose recovery attempts are listed; without it the replayed ones where
+    /// there is a `breaker`.
+    pub replayed: Option<bool>,
     /// `pool`, the number of threads in the caller's pool.
     pub pool: Option<u32>,
     /// `grid=KEY,KEY`, the settings that stand against each other: places in
@@ -137,6 +140,7 @@ impl Default for View {
             hidden: Vec::new(),
             trace: None,
             pane: Pane::default(),
+            replayed: None,
             pool: None,
             grid: GRID,
         }
@@ -174,6 +178,7 @@ impl View {
                     Some(())
                 }
                 "pane" => read_pane(&value).map(|it| view.pane = it),
+                "of" => read_of(&value).map(|it| view.replayed = Some(it)),
                 "pool" => read_pool(&value).map(|it| view.pool = Some(it)),
                 "grid" => read_grid(&value).map(|it| view.grid = it),
                 _ => Some(()),
@@ -244,6 +249,9 @@ impl View {
             Pane::Timeouts => add("pane", "timeouts"),
             Pane::Compare => add("pane", "compare"),
             Pane::Trace => add("pane", "trace"),
+        }
+        if let Some(replayed) = self.replayed {
+            add("of", OF[usize::from(replayed)]);
         }
         if let Some(pool) = self.pool {
             add("pool", &pool.to_string());
@@ -343,6 +351,7 @@ fn expected(key: &str) -> &'static str {
         "breaker" => "settings like window=100,min=20,fail=50%,open=60s,probes=10",
         "color" => "tier or service",
         "pane" => "herds, breaker, what-if, timeouts, compare or trace",
+        "of" => "observed or replayed",
         "pool" => "a number of threads",
         "grid" => "two settings, like fail,open",
         _ => "1 or 0",
@@ -434,6 +443,13 @@ fn read_switch(value: &str) -> Option<bool> {
         "0" => Some(false),
         _ => None,
     }
+}
+
+/// Whose attempts: of breakers that were observed, or of those of a replay.
+const OF: [&str; 2] = ["observed", "replayed"];
+
+fn read_of(value: &str) -> Option<bool> {
+    Some(OF.iter().position(|it| *it == value)? == 1)
 }
 
 fn read_pool(value: &str) -> Option<u32> {

@@ -13,7 +13,7 @@ use crate::history::Gesture;
 use crate::page::App;
 use crate::{panes, seek};
 use herdscope::format;
-use herdscope::herds::{Attempt, AttemptResult};
+use herdscope::herds::{Attempt, AttemptResult, HELD_FOR_NS as HELD_FOR};
 use herdscope::messages::{Scene, Topic};
 use herdscope::view::Viewport;
 use herdscope::viewport;
@@ -22,14 +22,10 @@ use herdscope::viewport;
 const BEFORE: i64 = 1_500_000_000;
 /// Shown after the re-opening, nanoseconds.
 const AFTER: i64 = 2_500_000_000;
-/// How long an attempt that held is followed, nanoseconds.
-const HELD_FOR: i64 = 30_000_000_000;
 
 /// What the cards show.
 #[derive(Default)]
 pub struct Herds {
-    /// Attempts of the replay, or observed ones; `None` while the person has not chosen.
-    replayed: Cell<Option<bool>>,
     shown: RefCell<Vec<Attempt>>,
     /// The first of them is to be looked at as soon as they are here.
     first: Cell<bool>,
@@ -39,8 +35,7 @@ pub fn install(app: &Rc<App>) {
     let it = app.clone();
     app.dom.on("herds-of", "click", move |event: Event| {
         if let Some(of) = dom::pressed(&event, "data-of") {
-            it.herds.replayed.set(Some(of == "replayed"));
-            update(&it);
+            it.change(Gesture::Step, |view| view.replayed = Some(of == "replayed"));
         }
     });
     let it = app.clone();
@@ -120,8 +115,10 @@ pub fn update(app: &App) {
     let scene = app.state.borrow().scene.clone();
     let Some(scene) = scene else { return };
     let happened = panes::answer(app, Topic::Happened);
-    let with_settings = app.state.borrow().view.breaker.is_some();
-    let replayed = app.herds.replayed.get().unwrap_or(with_settings);
+    let replayed = {
+        let view = &app.state.borrow().view;
+        view.replayed.unwrap_or(view.breaker.is_some())
+    };
     let buttons = app.dom.html("herds-of").children();
     for at in 0..2 {
         if let Some(button) = buttons.item(at) {

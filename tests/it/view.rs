@@ -34,6 +34,7 @@ fn a_full_view_reads_as_it_says() {
         hidden: vec!["tier:0".to_owned(), "service:a b".to_owned()],
         trace: Some("b75fa26f".to_owned()),
         pane: Pane::Trace,
+        replayed: Some(false),
         pool: Some(200),
         grid: [0, 1],
     };
@@ -42,7 +43,7 @@ fn a_full_view_reads_as_it_says() {
         "v=1&src=file:Vorfall%2026%269.csv:13197365:00000000deadbeef\
          &as=trace=Trace%20ID,start=when@ms,zone=%2B02:00&src=https://host/b.json&t=-5..1790409661000000001&y=-1.5..740.25&edge=shop-web->catalog\
          &breaker=window=100,min=20,fail=50%25,open=60s,probes=10&shared=1&lanes=1&color=service\
-         &hide=tier:0&hide=service:a%20b&trace=b75fa26f&pane=trace&pool=200&grid=window,min"
+         &hide=tier:0&hide=service:a%20b&trace=b75fa26f&pane=trace&of=observed&pool=200&grid=window,min"
     );
     assert_eq!(View::parse(&view.to_hash()), (view, Vec::new()));
 }
@@ -60,6 +61,7 @@ fn what_cannot_be_read_is_named_and_left() {
         ("grid=fail,fail", "grid="),
         ("grid=fail,wait", "grid="),
         ("pool=0", "pool="),
+        ("of=guessed", "of="),
         ("src=http://host/file", "src="),
         ("src=http://localhost.host/file", "src="),
         ("src=sample:../../secret", "src="),
@@ -183,6 +185,7 @@ fn views() -> impl Strategy<Value = View> {
         Just(Pane::Compare),
         Just(Pane::Trace)
     ];
+    let replayed = prop::option::of(any::<bool>());
     let pool = prop::option::of(1..9_999u32);
     let grid = (0..8u8, 0..9u8).prop_map(|(x, y)| if x == y { [x, 8] } else { [x, y] });
     let color = prop_oneof![Just(ColorBy::Tier), Just(ColorBy::Service)];
@@ -190,7 +193,13 @@ fn views() -> impl Strategy<Value = View> {
         files,
         prop::option::of(viewport),
         prop::option::of(edge),
-        (any::<bool>(), any::<bool>(), color, pane, (pool, grid)),
+        (
+            any::<bool>(),
+            any::<bool>(),
+            color,
+            pane,
+            (replayed, pool, grid),
+        ),
         prop::collection::vec(".{1,9}", 0..3),
         prop::option::of(".{1,30}"),
     )
@@ -199,7 +208,7 @@ fn views() -> impl Strategy<Value = View> {
                 files,
                 viewport,
                 edge,
-                (shared, lanes, color_by, pane, (pool, grid)),
+                (shared, lanes, color_by, pane, (replayed, pool, grid)),
                 hidden,
                 trace,
             )| View {
@@ -213,6 +222,7 @@ fn views() -> impl Strategy<Value = View> {
                 hidden,
                 trace,
                 pane,
+                replayed,
                 pool,
                 grid,
             },

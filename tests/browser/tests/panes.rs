@@ -223,6 +223,15 @@ fn observed_and_replayed_attempts_are_told_apart(page: &mut Page) -> Result<()> 
     page.wait_until_still()?;
     assert_eq!(page.string(on)?, "observed");
     must_be_cards(page, &observed(&view)?)?;
+    // The link says so, and Back takes it back.
+    assert_eq!(page.view()?.replayed, Some(false));
+    page.back()?;
+    page.wait_for_view("what it was", |it| it.replayed.is_none())?;
+    page.wait_until_still()?;
+    must_be_cards(page, &replayed)?;
+    page.show(&[HERDS, "&of=observed"].concat())?;
+    page.wait_until_still()?;
+    must_be_cards(page, &observed(&view)?)?;
     page.click("#herds-of [data-of=replayed]")?;
     page.wait_until_still()?;
     must_be_cards(page, &replayed)?;
