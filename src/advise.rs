@@ -31,8 +31,8 @@ pub struct EdgeAdvice {
     pub in_flight: InFlight,
     /// The pool that the calls evidently wait for.
     pub pool: Option<Pool>,
-    /// Calls a second.
-    pub rate: f64,
+    /// Calls a second; `None` for fewer than two.
+    pub rate: Option<f64>,
     /// Other services that the caller calls, which wait when its threads are all taken here.
     pub also_waits: Vec<String>,
 }
@@ -104,7 +104,7 @@ pub fn proposed_timeout(calls: &Calls) -> Option<u64> {
 pub fn advise(dataset: &Dataset, edge: &Edge) -> EdgeAdvice {
     let calls = &edge.calls;
     let of = |wanted: fn(CallOutcome) -> bool| durations(calls, wanted);
-    let all = of(|it| it != CallOutcome::Unknown);
+    let all = of(CallOutcome::is_known);
     let good = of(|it| it == CallOutcome::Success);
     let failed = of(|it| matches!(it, CallOutcome::Failure | CallOutcome::TimedOut));
     let in_use = timeouts_in_use(&failed, &good)
@@ -261,16 +261,21 @@ fn late_ns(table: &SpanTable, span: SpanIdx) -> Option<u64> {
 }
 
 /// Calls in flight, the pool that they evidently fill, and calls a second.
-fn in_flight(calls: &Calls) -> (InFlight, Option<Pool>, f64) {
+fn in_flight(calls: &Calls) -> (InFlight, Option<Pool>, Option<f64>) {
     let nothing = InFlight {
         mean: 0.0,
         littles_law: 0.0,
         max: 0,
     };
-    let (Some(&first), Some(&last)) = (calls.start.first(), calls.by_end.last()) else {
-        return (nothing, None, 0.0);
+    // Who is refused holds no thread.
+    let made = |at: &usize| calls.outcome[*at] != CallOutcome::Rejected;
+    let starts = || (0..calls.len()).filter(made).map(|at| calls.start[at]);
+    let by_end = calls.by_end.iter().map(|&at| at as usize).filter(made);
+    let (Some(first), Some(last)) = (starts().next(), by_end.clone().next_back()) else {
+        return (nothing, None, None);
     };
-    let time = calls.end[last as usize].saturating_sub(first).max(1) as f64;
+    let n_calls = starts().count() as f64;
+    let time = calls.end[last].saturating_sub(first).max(1) as f64;
     // How long so many were in flight; ends before starts, as a thread that is given back serves the
     // next call.
     let mut time_at: Vec<u64> = vec![0];
@@ -282,13 +287,9 @@ fn in_flight(calls: &Calls) -> (InFlight, Option<Pool>, f64) {
         time_at[running] += to.saturating_sub(now).max(0) as u64;
         now = now.max(to);
     };
-    let mut ends = calls
-        .by_end
-        .iter()
-        .map(|&at| calls.end[at as usize])
-        .peekable();
+    let mut ends = by_end.map(|at| calls.end[at]).peekable();
     let mut max = 0;
-    for &start in &calls.start {
+    for start in starts() {
         while let Some(end) = ends.next_if(|&end| end <= start && running > 0) {
             step(end, running);
             running -= 1;
@@ -301,8 +302,9 @@ fn in_flight(calls: &Calls) -> (InFlight, Option<Pool>, f64) {
         step(end, running);
         running = running.saturating_sub(1);
     }
-    let total: f64 = (0..calls.len()).map(|at| calls.duration(at) as f64).sum();
-    let rate = calls.len() as f64 / time * 1e9;
+    let durations = (0..calls.len()).filter(made).map(|at| calls.duration(at));
+    let total: f64 = durations.map(|it| it as f64).sum();
+    let rate = n_calls / time * 1e9;
     let counted: f64 = time_at
         .iter()
         .enumerate()
@@ -310,7 +312,7 @@ fn in_flight(calls: &Calls) -> (InFlight, Option<Pool>, f64) {
         .sum();
     let in_flight = InFlight {
         mean: counted / time,
-        littles_law: threads_taken(rate, (total / calls.len() as f64) as u64),
+        littles_law: threads_taken(rate, (total / n_calls) as u64),
         max: max as u32,
     };
     // Without a limit the most is seldom reached and one less more often; at a limit it is the other
@@ -321,7 +323,7 @@ fn in_flight(calls: &Calls) -> (InFlight, Option<Pool>, f64) {
         size: max as u32,
         saturated_share: at(max) as f64 / time,
     });
-    (in_flight, pool, rate)
+    (in_flight, pool, (n_calls > 1.0).then_some(rate))
 }
 
 /// Names of spans below a call in which it connects (OpenTelemetry's instrumentations of sockets).

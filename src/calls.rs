@@ -61,9 +61,17 @@ pub enum CallOutcome {
     Failure,
     /// Its time was up.
     TimedOut,
-    /// An arrival without an outcome: a breaker refused it in production, or the file does not tell
-    /// how long it took.
+    /// An arrival that a breaker refused in production: it has no outcome, no latency, and held no thread.
+    Rejected,
+    /// An arrival without an outcome: the file does not tell how long it took.
     Unknown,
+}
+
+impl CallOutcome {
+    /// Whether the file tells how it ended.
+    pub fn is_known(self) -> bool {
+        !matches!(self, CallOutcome::Rejected | CallOutcome::Unknown)
+    }
 }
 
 impl Edge {
@@ -200,7 +208,8 @@ pub fn mark_timeouts(table: &mut SpanTable, edges: &mut [Edge]) {
 
 /// The round numbers of nanoseconds that failing calls pile up just above, the shortest first. Both
 /// lists are sorted. A timeout is believed when at least five failures end just above it, few just
-/// below, and hardly a success outlives it.
+/// below, and hardly a success outlives it; where successes do, as other callers have a longer one, when
+/// the pile stands alone.
 pub fn timeouts_in_use(failures: &[u64], successes: &[u64]) -> Vec<u64> {
     const FEWEST: usize = 5;
     let between = |sorted: &[u64], from: u64, to: u64| {
@@ -210,9 +219,19 @@ pub fn timeouts_in_use(failures: &[u64], successes: &[u64]) -> Vec<u64> {
         let above = just_above(*timeout);
         let width = above.end - above.start;
         let pile = between(failures, above.start, above.end);
+        // The shortest of them is cut at once.
+        let at_it = between(
+            failures,
+            above.start,
+            above.start + (timeout / 50).max(10_000_000),
+        );
         let below = between(failures, above.start.saturating_sub(width), above.start);
         let outlived = between(successes, above.end, u64::MAX);
-        pile >= FEWEST && below * 4 <= pile && outlived * 10 <= pile
+        let after = between(failures, above.end, above.end + width);
+        let inside = between(successes, above.start, above.end);
+        let alone =
+            pile >= 2 * FEWEST && after * 10 <= pile && below * 10 <= pile && inside <= pile;
+        pile >= FEWEST && at_it > 0 && below * 4 <= pile && (outlived * 10 <= pile || alone)
     };
     ROUND_MS
         .iter()
@@ -227,7 +246,7 @@ pub fn timeouts_in_use(failures: &[u64], successes: &[u64]) -> Vec<u64> {
 pub fn proposed_failed_over(edges: &[Edge]) -> Option<u64> {
     let mut best: Option<(usize, Reverse<u64>)> = None;
     for Edge { calls, .. } in edges {
-        let known = (0..calls.len()).filter(|&at| calls.outcome[at] != CallOutcome::Unknown);
+        let known = (0..calls.len()).filter(|&at| calls.outcome[at].is_known());
         let mut durations: Vec<u64> = known.map(|at| calls.duration(at)).collect();
         order::sort_numbers(&mut durations);
         let in_use = timeouts_in_use(&durations, &[]);
@@ -246,14 +265,14 @@ pub fn proposed_failed_over(edges: &[Edge]) -> Option<u64> {
 
 /// Where calls end that a timeout cut: up to 2 % or 50 ms above it, whichever is more.
 pub(crate) fn just_above(timeout: u64) -> std::ops::Range<u64> {
-    timeout..timeout + (timeout / 50).max(50_000_000) + 1
+    timeout..timeout + (timeout / 50).max(50_000_000)
 }
 
 /// Timeouts that people configure, in milliseconds.
 const ROUND_MS: &[u64] = &[
-    100, 150, 200, 250, 300, 400, 500, 600, 750, 800, 1_000, 1_200, 1_500, 2_000, 2_500, 3_000,
-    4_000, 5_000, 6_000, 8_000, 10_000, 12_000, 15_000, 20_000, 25_000, 30_000, 40_000, 45_000,
-    50_000, 60_000, 90_000, 120_000, 180_000, 300_000, 600_000,
+    100, 150, 200, 250, 300, 350, 400, 450, 500, 600, 700, 750, 800, 900, 1_000, 1_200, 1_500,
+    2_000, 2_500, 3_000, 4_000, 5_000, 6_000, 8_000, 10_000, 12_000, 15_000, 20_000, 25_000,
+    30_000, 40_000, 45_000, 50_000, 60_000, 90_000, 120_000, 180_000, 300_000, 600_000,
 ];
 
 /// For each span, the first of its children that received a call: one of another service, or the server
@@ -505,7 +524,7 @@ fn calls(table: &SpanTable, spans: Vec<SpanIdx>) -> Calls {
     let by_end =
         order::sorted_indices(end.len(), &mut |a, b| end[a as usize].cmp(&end[b as usize]));
     let outcome = |span: &SpanIdx| match table.outcome[column(span)] {
-        Outcome::Rejected => CallOutcome::Unknown,
+        Outcome::Rejected => CallOutcome::Rejected,
         _ if table.duration[column(span)] == UNKNOWN_DURATION => CallOutcome::Unknown,
         Outcome::Success => CallOutcome::Success,
         Outcome::Failure => CallOutcome::Failure,

@@ -180,7 +180,7 @@ fn count_calls(table: &SpanTable, calls: &Calls, selection: &Selection, sides: &
                 of.failed += 1;
                 of.timed_out += 1;
             }
-            CallOutcome::Unknown => {
+            CallOutcome::Rejected | CallOutcome::Unknown => {
                 of.without_outcome += 1;
                 continue;
             }

@@ -92,7 +92,7 @@ pub fn end_under(calls: &Calls, at: usize, timeout: u64) -> i64 {
     let outlives = match calls.outcome[at] {
         CallOutcome::Success => timeout,
         CallOutcome::Failure | CallOutcome::TimedOut => just_above(timeout).end,
-        CallOutcome::Unknown => u64::MAX,
+        CallOutcome::Rejected | CallOutcome::Unknown => u64::MAX,
     };
     if calls.duration(at) >= outlives {
         calls.start[at].saturating_add_unsigned(timeout)
@@ -227,7 +227,7 @@ impl<'a> Run<'a> {
         let outcome = match self.calls.outcome[at] {
             CallOutcome::Success => Outcome::Success,
             CallOutcome::Failure | CallOutcome::TimedOut => Outcome::Failure,
-            CallOutcome::Unknown => {
+            CallOutcome::Rejected | CallOutcome::Unknown => {
                 machine.cancel(end, permit);
                 self.outcome_unknown += 1;
                 return self.keep_transitions(breaker);

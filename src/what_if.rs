@@ -16,7 +16,8 @@ use crate::replay::{self, Options, Replay};
 /// What came of the calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Figures {
-    /// Calls that the breakers refuse. `None` as it was: what was withheld then is not among the calls.
+    /// Calls that the breakers refuse. As it was: those whose refusals were recorded, and `None` where none
+    /// was, as what was withheld then is not among the calls.
     pub withheld: Option<u64>,
     /// Calls that were let through and whose outcome the file does not tell; they are in no other figure.
     pub without_outcome: u64,
@@ -209,7 +210,11 @@ pub fn as_it_was(calls: &Calls) -> Figures {
         to_trip_ns: None,
         time_in: None,
     };
-    (0..calls.len()).for_each(|at| sum.add(calls, at, u64::MAX));
+    let refused = |at: &usize| calls.outcome[*at] == CallOutcome::Rejected;
+    let made = (0..calls.len()).filter(|at| !refused(at));
+    made.for_each(|at| sum.add(calls, at, u64::MAX));
+    let refused = (0..calls.len()).filter(refused).count() as u64;
+    sum.withheld = (refused > 0).then_some(refused);
     sum
 }
 
@@ -251,7 +256,7 @@ impl Figures {
     fn add(&mut self, calls: &Calls, at: usize, timeout: u64) {
         let duration = calls.duration(at);
         match calls.outcome[at] {
-            CallOutcome::Unknown => {
+            CallOutcome::Rejected | CallOutcome::Unknown => {
                 self.without_outcome += 1;
                 return;
             }
@@ -274,7 +279,7 @@ fn is_bad(calls: &Calls, at: usize, settings: &Settings) -> bool {
         .slow
         .is_some_and(|it| duration.min(timeout) > it.over);
     match calls.outcome[at] {
-        CallOutcome::Unknown => false,
+        CallOutcome::Rejected | CallOutcome::Unknown => false,
         CallOutcome::Success => slow || duration >= timeout,
         CallOutcome::Failure | CallOutcome::TimedOut => true,
     }

@@ -111,8 +111,14 @@ fn pool_json(pool: u32, advice: &EdgeAdvice) -> Value {
     let longest = advice.timeouts_in_use.last().map(|it| it.0);
     let slow = longest.or(advice.percentiles[3].ns);
     let proposed = advice.proposed_timeout_ns;
-    let taken = |ns: Option<u64>| ns.map(|it| advise::threads_taken(advice.rate, it));
-    let dry = |ns: Option<u64>| ns.and_then(|it| advise::dry_after(pool, advice.rate, it));
+    let taken = |ns: Option<u64>| {
+        ns.zip(advice.rate)
+            .map(|(ns, rate)| advise::threads_taken(rate, ns))
+    };
+    let dry = |ns: Option<u64>| {
+        ns.zip(advice.rate)
+            .and_then(|(ns, rate)| advise::dry_after(pool, rate, ns))
+    };
     json!({
         "size": pool,
         "threads_when_slow": taken(slow),
@@ -138,11 +144,13 @@ fn as_text(
     }
     for (edge, advice) in edges {
         line(format!(
-            "{} -> {}: {}, {}/s",
+            "{} -> {}: {}{}",
             edge.from,
             edge.to,
             format::counted(edge.calls.len() as u64, "call"),
-            significant(advice.rate)
+            advice
+                .rate
+                .map_or(String::new(), |it| format!(", {}/s", significant(it)))
         ));
         line(format!("  {}", percentiles(advice)));
         for &(timeout, calls) in &advice.timeouts_in_use {
@@ -210,9 +218,10 @@ fn percentiles(advice: &EdgeAdvice) -> String {
 fn proposal(advice: &EdgeAdvice) -> String {
     match (advice.proposed_timeout_ns, advice.cut_share) {
         (Some(timeout), Some(cut)) => format!(
-            "a timeout of {} would cut {:.2} % of the calls that went well",
+            "a timeout of {} would cut {:.2} % of the calls that went well{}",
             format::duration(timeout),
-            100.0 * cut
+            100.0 * cut,
+            panes::censored(advice).unwrap_or_default()
         ),
         _ => "too few calls went well to propose a timeout".to_owned(),
     }

@@ -92,7 +92,8 @@ impl Counts {
         Counts {
             failed: edge.calls.count(CallOutcome::Failure) + timed_out,
             timed_out,
-            unknown: edge.calls.count(CallOutcome::Unknown),
+            unknown: edge.calls.count(CallOutcome::Unknown)
+                + edge.calls.count(CallOutcome::Rejected),
         }
     }
 }

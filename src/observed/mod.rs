@@ -24,7 +24,6 @@ use self::probes::Probes;
 use self::silence::Silence;
 pub use self::withheld::{Withheld, withheld};
 use crate::calls::{CallOutcome, Calls};
-use crate::outcome::Outcome;
 use crate::replay::Replay;
 use crate::spans::SpanTable;
 
@@ -150,9 +149,9 @@ const FEWEST_BETWEEN: usize = 10;
 /// instances where they are not told apart, or with `shared`.
 pub fn observe(table: &SpanTable, calls: &Calls, shared: bool) -> Observed {
     let refused: Vec<bool> = calls
-        .span
+        .outcome
         .iter()
-        .map(|span| table.outcome[span.0 as usize] == Outcome::Rejected)
+        .map(|it| *it == CallOutcome::Rejected)
         .collect();
     let per_instance = !shared && calls.instances.iter().any(Option::is_some);
     let traffic = split(calls, &refused, per_instance);

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::compare::compare;
 pub use self::happened::{happened, range, withheld};
-pub use self::timeouts::{Callers, MOST_EDGES, asked_pool, in_flight, timeouts};
+pub use self::timeouts::{Callers, MOST_EDGES, asked_pool, censored, in_flight, timeouts};
 pub use self::what_if::what_if;
 use crate::view::Viewport;
 

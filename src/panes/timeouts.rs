@@ -82,8 +82,10 @@ fn of_edge(
     blocks.push(Block::Note(
         [
             &format::counted(advice.calls, "call"),
-            " with a known duration, ",
-            &format::rate(advice.rate),
+            " with a known duration",
+            &advice
+                .rate
+                .map_or(String::new(), |it| [", ", &format::rate(it)].concat()),
         ]
         .concat(),
     ));
@@ -132,7 +134,13 @@ fn of_edge(
         Act::Setting("timeout".to_owned(), value)
     });
     let cuts = match advice.cut_share {
-        Some(share) => ["would cut ", &percent(share), " of the good calls"].concat(),
+        Some(share) => [
+            "would cut ",
+            &percent(share),
+            " of the good calls",
+            censored(advice).unwrap_or_default(),
+        ]
+        .concat(),
         None => "too few good calls to propose one".to_owned(),
     };
     rows.push(vec![
@@ -150,6 +158,15 @@ fn of_edge(
     if let Some(size) = callers.pool {
         blocks.push(Block::Text(asked_pool(size, advice)));
     }
+}
+
+/// That a proposal is drawn from calls of which the slowest were cut.
+pub fn censored(advice: &EdgeAdvice) -> Option<&'static str> {
+    let proposed = advice.proposed_timeout_ns?;
+    let shortest = advice.timeouts_in_use.first()?.0;
+    (proposed >= shortest).then_some(
+        "; what the timeout in use cut might have gone well later, so that more cannot be told",
+    )
 }
 
 /// That a timeout no longer is what would be proposed.
@@ -193,13 +210,14 @@ pub fn in_flight(advice: &EdgeAdvice) -> String {
 /// What a pool of that size would stand, with hanging calls and with a timeout.
 pub fn asked_pool(size: u32, advice: &EdgeAdvice) -> String {
     let longest = advice.timeouts_in_use.last().map(|it| it.0);
-    let Some(hang) = longest.or(advice.percentiles[3].ns) else {
+    let hang = longest.or(advice.percentiles[3].ns);
+    let Some((hang, rate)) = hang.zip(advice.rate) else {
         return "Too few calls to tell what a pool bears.".to_owned();
     };
-    let stands = |ns: u64| match advise::dry_after(size, advice.rate, ns) {
+    let stands = |ns: u64| match advise::dry_after(size, rate, ns) {
         Some(seconds) => ["is dry after ", &format::duration((seconds * 1e9) as u64)].concat(),
         None => {
-            let taken = advise::threads_taken(advice.rate, ns).ceil() as u64;
+            let taken = advise::threads_taken(rate, ns).ceil() as u64;
             ["holds, with ", &format::count(taken.max(1)), " taken"].concat()
         }
     };
@@ -221,7 +239,8 @@ pub fn asked_pool(size: u32, advice: &EdgeAdvice) -> String {
         said.push_str(&stands(timeout));
     }
     said.push('.');
-    if !advice.also_waits.is_empty() {
+    let dry = advise::dry_after(size, rate, hang).is_some();
+    if dry && !advice.also_waits.is_empty() {
         said.push_str(" When it is dry, calls to ");
         said.push_str(&advice.also_waits.join(", "));
         said.push_str(" wait, too, if they share it.");

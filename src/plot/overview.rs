@@ -35,7 +35,7 @@ pub fn overview(calls: &Calls, style: &Style, time: [i64; 2], size: [u32; 2]) ->
         match calls.outcome[at] {
             CallOutcome::TimedOut => count(&mut timed_out, calls.end[at]),
             CallOutcome::Failure => count(&mut failed, calls.end[at]),
-            CallOutcome::Success | CallOutcome::Unknown => {}
+            CallOutcome::Success | CallOutcome::Rejected | CallOutcome::Unknown => {}
         }
     }
     let most = started.iter().max().copied().unwrap_or(0).max(1);

@@ -123,6 +123,64 @@ fn the_sample_has_one_timeout_and_a_proposal() {
 }
 
 #[test]
+fn timeouts_in_use_stand_out_of_what_ends_around_them() {
+    // Failures and successes in milliseconds: how many, from where, and how far apart.
+    let spread =
+        |(n, from, step): (u64, u64, u64)| (0..n).map(move |at| (from + at * step) * MS / 10);
+    type Spread = (u64, u64, u64);
+    let cases: [(&str, &[Spread], &[Spread], &[u64]); 8] = [
+        ("a pile", &[(20, 10_000, 1)], &[(100, 100, 50)], &[1_000]),
+        // Tenths of milliseconds: of two callers, one bears more.
+        (
+            "two, and successes between them",
+            &[(20, 10_000, 1), (20, 25_000, 1)],
+            &[(100, 100, 200)],
+            &[1_000, 2_500],
+        ),
+        ("short ones", &[(20, 3_500, 1)], &[(100, 100, 10)], &[350]),
+        ("not round", &[(20, 7_300, 1)], &[(100, 100, 10)], &[]),
+        ("all over", &[(200, 100, 100)], &[(100, 100, 10)], &[]),
+        ("too few", &[(4, 10_000, 1)], &[(100, 100, 10)], &[]),
+        (
+            "successes pile up, too",
+            &[(20, 10_000, 1)],
+            &[(100, 10_000, 1), (9, 20_000, 1)],
+            &[],
+        ),
+        (
+            "noticed late",
+            &[(60, 10_010, 30)],
+            &[(100, 100, 10)],
+            &[1_000],
+        ),
+    ];
+    for (what, failures, successes, expected) in cases {
+        let all = |of: &[Spread]| -> Vec<u64> {
+            let mut all: Vec<u64> = of.iter().copied().flat_map(spread).collect();
+            all.sort_unstable();
+            all
+        };
+        let found = herdscope::calls::timeouts_in_use(&all(failures), &all(successes));
+        let expected: Vec<u64> = expected.iter().map(|it| it * MS).collect();
+        assert_eq!(found, expected, "{what}");
+    }
+}
+
+#[test]
+fn who_is_refused_holds_no_thread_and_one_call_is_no_rate() {
+    let refused = "a 1 - web client 0+1000 >api
+         b 1 - web client 1000+1000 >api
+         c 1 - web client 1500+0 rejected >api
+         d 1 - web client 9000+0 rejected >api";
+    let all = dataset(refused);
+    let advice = edge(&all, "web", "api");
+    assert_eq!((advice.rate, advice.calls), (Some(1.0), 2));
+    assert_eq!((advice.in_flight.mean, advice.in_flight.max), (1.0, 1));
+    let one = dataset("a 1 - web client 0+0 >api");
+    assert_eq!(edge(&one, "web", "api").rate, None);
+}
+
+#[test]
 fn percentiles_know_what_their_sample_tells() {
     let durations: Vec<u64> = (1..=1_000).collect();
     let told = |thousandths| {

@@ -19,7 +19,7 @@ fn told(edge: &Edge) -> String {
         edge.calls.len(),
         count(CallOutcome::Failure),
         count(CallOutcome::TimedOut),
-        count(CallOutcome::Unknown),
+        count(CallOutcome::Unknown) + count(CallOutcome::Rejected),
     )
 }
 

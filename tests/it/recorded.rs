@@ -124,7 +124,7 @@ fn recorded_states_are_read_exactly() {
             let what = format!("{settings}, refusals {with_refusals}");
             let recorded = recording(&dataset, &replay, with_refusals);
             let calls = &recorded.edges[0].calls;
-            let refused = calls.count(CallOutcome::Unknown) as u64;
+            let refused = calls.count(CallOutcome::Rejected) as u64;
             let expected = if with_refusals { replay.withheld } else { 0 };
             assert_eq!(refused, expected, "{what}");
             let mut observed = observe(&recorded.table, calls, false);
@@ -299,9 +299,9 @@ fn the_span_around_a_call_tells_its_state() {
         &found.unwrap_or_else(|| panic!("no edge to {to}")).calls
     };
     let outcomes = |to| edge(to).outcome.clone();
-    use CallOutcome::{Success, Unknown};
-    assert_eq!(outcomes("api"), [Success, Unknown, Success]);
-    assert_eq!(outcomes("cart"), [Success, Success, Unknown]);
+    use CallOutcome::{Rejected, Success};
+    assert_eq!(outcomes("api"), [Success, Rejected, Success]);
+    assert_eq!(outcomes("cart"), [Success, Success, Rejected]);
     let observed = observe(&dataset.table, edge("api"), false);
     let states: Vec<_> = observed.breakers[0]
         .states
