@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Attempt, AttemptResult, HELD_FOR_NS, Member, SECOND};
+use super::{Attempt, AttemptResult, HELD_FOR_NS, Member, SECOND, TRAMPLED_WITHIN_NS};
 use crate::calls::Calls;
 use crate::format;
 use crate::order;
@@ -25,6 +25,9 @@ pub struct Detail {
     pub served_by: Option<u64>,
     /// `None` for one that was refused.
     pub burst: Option<Burst>,
+    /// For one that held: how long after its last closing the calls end, where that is too soon to tell
+    /// whether it was trampled, nanoseconds.
+    pub seen_ns: Option<u64>,
 }
 
 /// How long a service took in an attempt.
@@ -108,6 +111,10 @@ pub(super) fn detail(
     }
     let mut servers = order::sorted(servers, &mut u32::cmp);
     servers.dedup();
+    let last_end = calls.by_end.last().map(|&at| calls.end[at as usize]);
+    let seen = last_end.zip(attempt.close_last_ns);
+    let seen = seen.map(|(end, closed)| end.saturating_sub(closed).max(0));
+    let cut = seen.filter(|&it| attempt.result == AttemptResult::Held && it < TRAMPLED_WITHIN_NS);
     let known = !servers.is_empty() && !servers.contains(&NONE);
     Detail {
         tiers: tiers(table, calls, members),
@@ -116,6 +123,7 @@ pub(super) fn detail(
         burst: attempt
             .close_ns
             .and_then(|closed| burst(attempt, sent, closed)),
+        seen_ns: cut.map(|it| it as u64),
     }
 }
 
@@ -243,6 +251,17 @@ impl Attempt {
         if let Some((closed, first)) = self.close_ns.zip(self.first_timeout_ns) {
             let after = format::duration(first.saturating_sub(closed).max(0) as u64);
             said.push(["The first call timed out ", &after, " after the close."].concat());
+        }
+        if let Some(seen) = self.detail.seen_ns {
+            let seen = format::duration(seen);
+            said.push(
+                [
+                    "The calls end ",
+                    &seen,
+                    " after the close: whether it held for longer is not seen.",
+                ]
+                .concat(),
+            );
         }
         if let Some(pods) = self.detail.served_by {
             said.push(["Served by ", &format::counted(pods, "instance"), "."].concat());

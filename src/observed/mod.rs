@@ -266,25 +266,30 @@ impl Observed {
     fn complete(&mut self, replay: &Replay) {
         let all = self.breakers.iter_mut().zip(&replay.breakers);
         for ((seen, replayed), traffic) in all.zip(&self.evidence.traffic) {
-            let Some((last, call)) = seen.states.last_mut().zip(traffic.start.last()) else {
+            let (Some(&call), Some(last)) = (traffic.start.last(), seen.states.last()) else {
                 continue;
             };
-            let opened = replayed.transitions.last().filter(|it| {
-                it.to == State::Open && it.at > *call && (last.from..last.to).contains(&it.at)
-            });
-            let Some(opened) = opened.filter(|_| !matches!(last.state, Seen::Open | Seen::Unknown))
-            else {
+            let to = last.to;
+            let opened = replayed.transitions.last();
+            let opened = opened.filter(|it| it.to == State::Open && it.at > call && it.at < to);
+            let Some(opened) = opened.filter(|_| last.state != Seen::Open) else {
                 continue;
             };
-            let to = std::mem::replace(&mut last.to, opened.at);
-            let open = Stretch {
-                from: opened.at,
-                to,
-                latest: opened.at,
-                state: Seen::Open,
-                sure: last.sure.min(0.5),
-            };
-            seen.states.push(open);
+            // What nobody called to see is known now.
+            let unseen = |it: &mut Stretch| it.state == Seen::Unknown && it.from >= call;
+            seen.states.pop_if(unseen);
+            let known = |it: &&mut Stretch| it.state != Seen::Unknown && it.from < opened.at;
+            if let Some(before) = seen.states.last_mut().filter(known) {
+                before.to = opened.at;
+                let sure = before.sure.min(0.5);
+                seen.states.push(Stretch {
+                    from: opened.at,
+                    to,
+                    latest: opened.at,
+                    state: Seen::Open,
+                    sure,
+                });
+            }
         }
     }
 }

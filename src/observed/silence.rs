@@ -37,8 +37,9 @@ const SHORTEST_WAIT: u64 = 5_000_000_000;
 /// How many gaps at either side tell the rate at which calls come.
 const NEIGHBOURS: usize = 64;
 
-/// A breaker may have opened at a result when at least two of so many up to it are bad.
-const RESULTS: usize = 10;
+/// A breaker may have opened at a result when a fifth of so many up to it is bad, be its window short or
+/// long.
+const RESULTS: [usize; 2] = [10, 100];
 
 /// The silences of an instance; others called until `until`, so that one at its end is told, too.
 pub(super) fn silences(traffic: &Traffic, until: i64) -> Vec<Silence> {
@@ -81,7 +82,12 @@ pub(super) fn silences(traffic: &Traffic, until: i64) -> Vec<Silence> {
             continue;
         }
         let ended = |before: i64| by_end.partition_point(|&it| traffic.end[it as usize] < before);
-        let bad_enough = bad_enough(traffic, &by_end, ended(last.saturating_add(1))..ended(next));
+        let bad_enough = bad_enough(
+            traffic,
+            &by_end,
+            began,
+            ended(last.saturating_add(1))..ended(next),
+        );
         // Probes are out, and nothing comes until they have ended: that is half-open still.
         let after_results = means(next.saturating_sub(last_end.max(last))) - chance;
         let phase_bad = traffic.bad[began..=at].iter().filter(|&&it| it).count();
@@ -162,23 +168,31 @@ fn trip(traffic: &Traffic, began: usize, at: usize, before: i64) -> i64 {
 }
 
 /// Whether a fifth of the last results is bad, and one at least: before the results of `those`, places in
-/// `by_end`, or after any of them.
-fn bad_enough(traffic: &Traffic, by_end: &[u32], those: std::ops::Range<usize>) -> bool {
-    let bad = |at: usize| usize::from(traffic.bad[by_end[at] as usize]);
-    let first = those.start.saturating_sub(RESULTS);
-    let mut within: usize = (first..those.start).map(bad).sum();
-    let mut oldest = first;
-    let enough = |bad: usize, all: usize| bad > 0 && bad * 5 >= all;
-    let mut found = enough(within, those.start - first);
-    for at in those {
-        within += bad(at);
-        if at - oldest >= RESULTS {
-            within -= bad(oldest);
-            oldest += 1;
-        }
-        found |= enough(within, at + 1 - oldest);
-    }
-    found
+/// `by_end`, or after any of them. Calls before `began` count no more: their results came too late.
+fn bad_enough(
+    traffic: &Traffic,
+    by_end: &[u32],
+    began: usize,
+    those: std::ops::Range<usize>,
+) -> bool {
+    let own = |at: &&u32| **at as usize >= began;
+    let since = traffic.start[began];
+    let before = by_end[..those.start].iter().rev();
+    let before = before.take_while(|&&at| traffic.end[at as usize] >= since);
+    let before: Vec<&u32> = before.filter(own).take(RESULTS[1]).collect();
+    let n_before = before.len();
+    let results = before
+        .into_iter()
+        .rev()
+        .chain(by_end[those].iter().filter(own));
+    let bad: Vec<bool> = results.map(|&at| traffic.bad[at as usize]).collect();
+    (n_before.max(1)..=bad.len()).any(|to| {
+        RESULTS.iter().any(|window| {
+            let last = &bad[to.saturating_sub(*window)..to];
+            let bad = last.iter().filter(|it| **it).count();
+            bad > 0 && bad * 5 >= last.len()
+        })
+    })
 }
 
 /// The first and the last of some times.

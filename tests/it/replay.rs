@@ -268,6 +268,29 @@ fn failed_probe_phases_are_refused_attempts() {
     );
     assert_eq!(attempts[1].first_timeout_ns, Some(2_040_000_000));
     assert_eq!((attempts[0].close_ns, attempts[0].rate_after), (None, None));
+    // The last call is the end of the file: nobody knows whether it held.
+    assert_eq!(attempts[2].detail.seen_ns, Some(0));
+    let story = attempts[2].story().join(" ");
+    assert!(
+        story.contains("whether it held for longer is not seen"),
+        "{story}"
+    );
+}
+
+#[test]
+fn an_attempt_that_is_seen_for_twenty_seconds_held() {
+    let spans = "a 1 - web client 0+10 failed >api
+         b 1 - web client 1010+10 >api
+         c 1 - web client 21000+20 >api";
+    let dataset = dataset(spans);
+    let edge = &dataset.edges[0];
+    let replay = run(edge, "window=1,min=1,fail=50%,open=1s,probes=1", true);
+    let attempts = herds::attempts(&dataset.table, &edge.calls, &(&replay).into());
+    let told: Vec<_> = attempts
+        .iter()
+        .map(|it| (it.result, it.detail.seen_ns))
+        .collect();
+    assert_eq!(told, [(AttemptResult::Held, None)]);
 }
 
 #[test]
