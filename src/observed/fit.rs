@@ -248,13 +248,29 @@ fn complete(observed: &Observed, periods: &[Period], best: &Best) -> Option<(Con
     };
     let (shortest, longest_refused) = waits(observed, periods, best);
     let open = shortest.unwrap_or(60_000_000_000).max(1);
+    let threshold = match evidence.slow {
+        Some(slow) => format!("slow={}%@{}ns", best.share, slow.over),
+        None => format!("fail={}%", best.share),
+    };
     let text = format!(
-        "{},open={}ns,probes={count},judge={judge}",
-        best.text(),
+        "{},{threshold},open={}ns,probes={count},judge={judge}",
+        best.window_text(),
         round(open)
     );
     let settings: Config = text.parse().ok()?;
     let mut ranges = best.ranges();
+    ranges.push(match evidence.slow {
+        Some(slow) => Range {
+            setting: "slow",
+            low: format!("{}%@{}ns", best.shares.0, slow.low),
+            high: format!("{}%@{}ns", best.shares.1, slow.high),
+        },
+        None => Range {
+            setting: "fail",
+            low: format!("{}%", best.shares.0),
+            high: format!("{}%", best.shares.1),
+        },
+    });
     let ns = |ns: i64| format!("{ns}ns");
     // Where nobody called after a wait, any is as good.
     ranges.extend(shortest.map(|_| Range {

@@ -1,7 +1,7 @@
 //! What the breakers evidently did, told from the calls alone, without any settings.
 //!
 //! A breaker that opens leaves a silence where calls used to be, or refusals if they were recorded
-//! (`silence`). After it a few probes pass, nothing more until their results are in, then everything
+//! (`silence`), after results that were bad, or only slow (`slow`). After it a few probes pass, nothing more until their results are in, then everything
 //! or the next silence (`probes`). A share that grows instead of everything at once is a ramp
 //! (`ramp`). Where spans record the breaker's state it is read, not guessed (`told`). Owns the states
 //! and how sure they are. Invariant: the stretches of a breaker follow
@@ -13,6 +13,7 @@ mod fit;
 mod probes;
 mod ramp;
 mod silence;
+mod slow;
 mod told;
 mod withheld;
 
@@ -22,6 +23,7 @@ use serde::{Deserialize, Serialize};
 pub use self::fit::{Fit, Fitting, Range, agreement, fit};
 use self::probes::Probes;
 use self::silence::Silence;
+use self::slow::Slow;
 pub use self::withheld::{Withheld, withheld};
 use crate::calls::{CallOutcome, Calls};
 use crate::replay::Replay;
@@ -52,6 +54,8 @@ struct Evidence {
     traffic: Vec<Traffic>,
     phases: Vec<Vec<Phase>>,
     probes: Option<Probes>,
+    /// Set where slow calls count as bad: only they explain the silences.
+    slow: Option<Slow>,
     /// Of each breaker, whether its states or its refusals were recorded.
     recorded: Vec<bool>,
 }
@@ -154,7 +158,7 @@ pub fn observe(table: &SpanTable, calls: &Calls, shared: bool) -> Observed {
         .map(|it| *it == CallOutcome::Rejected)
         .collect();
     let per_instance = !shared && calls.instances.iter().any(Option::is_some);
-    let traffic = split(calls, &refused, per_instance);
+    let mut traffic = split(calls, &refused, per_instance);
     let from = calls.start.first().copied().unwrap_or(0);
     let last_end = calls.by_end.last().map(|&at| calls.end[at as usize]);
     let to = last_end.unwrap_or(from).max(from);
@@ -171,19 +175,38 @@ pub fn observe(table: &SpanTable, calls: &Calls, shared: bool) -> Observed {
         })
         .collect();
     let until = calls.start.last().copied().unwrap_or(from);
-    let silences: Vec<Vec<Silence>> = traffic
+    let recorded: Vec<bool> = traffic
         .iter()
         .zip(&told)
-        .map(|(traffic, told)| match told.is_empty() {
-            true => silence::silences(traffic, until),
-            false => told::silences(told, traffic),
-        })
+        .map(|(traffic, told)| !told.is_empty() || !traffic.refused.is_empty())
         .collect();
-    let phases: Vec<Vec<Phase>> = traffic
-        .iter()
-        .zip(&silences)
-        .map(|(traffic, silences)| phases(traffic, silences))
-        .collect();
+    let read = |traffic: &[Traffic]| -> (Vec<Vec<Silence>>, Vec<Vec<Phase>>) {
+        let silences = traffic.iter().zip(&told).map(|(traffic, told)| {
+            let silences = match told.is_empty() {
+                true => silence::silences(traffic, until),
+                false => told::silences(told, traffic),
+            };
+            let phases = phases(traffic, &silences);
+            (silences, phases)
+        });
+        silences.unzip()
+    };
+    let (mut silences, mut phases) = read(&traffic);
+    let opened = |phases: &[Vec<Phase>]| phases.iter().flatten().any(|it| it.cut.is_some());
+    let mut slow = None;
+    if !opened(&phases)
+        && !recorded.contains(&true)
+        && let Some(low) = slow::suspected(&traffic)
+    {
+        let marked = slow::mark(&traffic, low);
+        let suspected = read(&marked).1;
+        if opened(&suspected) {
+            let it = slow::between(&traffic, &suspected, low);
+            traffic = slow::mark(&traffic, it.over);
+            (silences, phases) = read(&traffic);
+            slow = Some(it);
+        }
+    }
     let probes = probes::infer(&traffic, &phases);
     let breakers = traffic
         .iter()
@@ -198,11 +221,6 @@ pub fn observe(table: &SpanTable, calls: &Calls, shared: bool) -> Observed {
             },
         })
         .collect();
-    let recorded = traffic
-        .iter()
-        .zip(&told)
-        .map(|(traffic, told)| !told.is_empty() || !traffic.refused.is_empty())
-        .collect();
     Observed {
         breakers,
         per_instance,
@@ -214,6 +232,7 @@ pub fn observe(table: &SpanTable, calls: &Calls, shared: bool) -> Observed {
             traffic,
             phases,
             probes,
+            slow,
             recorded,
         },
     }

@@ -24,7 +24,7 @@ pub fn happened(observed: &Observed, fits: &[Fit]) -> Vec<Block> {
             rows: fits.iter().map(row).collect(),
         });
         blocks.push(Block::Note(
-            "The first explains the calls as well with each of these:".to_owned(),
+            "Others within these ranges, together, explain the calls as well:".to_owned(),
         ));
         blocks.push(Block::Table {
             head: head(&["setting", "from", "to"]),
@@ -51,10 +51,17 @@ fn range_row(it: &Range) -> Vec<Cell> {
 
 /// A range's ends for people; the lower is `None` where anything less will do, too.
 pub fn range(range: &Range) -> [Option<String>; 2] {
-    let text = |text: &str| match text.strip_suffix("ns").map(str::parse) {
-        Some(Ok(0)) => None,
-        Some(Ok(ns)) => Some(format::duration(ns)),
-        _ => Some(text.to_owned()),
+    let text = |text: &str| {
+        // A share of slow calls stands before how long they are.
+        let (share, value) = match text.split_once('@') {
+            Some((share, value)) => ([share, " over "].concat(), value),
+            None => (String::new(), text),
+        };
+        match value.strip_suffix("ns").map(str::parse) {
+            Some(Ok(0)) => None,
+            Some(Ok(ns)) => Some([share, format::duration(ns)].concat()),
+            _ => Some(text.to_owned()),
+        }
     };
     [text(&range.low), text(&range.high)]
 }

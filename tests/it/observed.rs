@@ -6,6 +6,7 @@ use herdscope::calls::Edge;
 use herdscope::dataset::Dataset;
 use herdscope::herds::{self, AttemptResult};
 use herdscope::observed::{self, Observed, Seen, observe};
+use herdscope::replay::{Options, replay};
 use serde_json::Value;
 
 use crate::given::{dataset, fixture, json, other_herd, read, sample};
@@ -342,6 +343,57 @@ fn what_no_settings_explain_is_no_breaker() {
             .iter()
             .all(|it| ["closed", "unknown"].contains(&it.1)),
         "{states:?}"
+    );
+}
+
+#[test]
+fn openings_on_slow_calls_are_seen_and_explained() {
+    // Thirty calls a second, which take three seconds for two minutes: none fails.
+    let took = |at: i64| {
+        if (100_000..220_000).contains(&at) {
+            2_400 + at * 7 % 1_500
+        } else {
+            40 + at % 50
+        }
+    };
+    let asked: Vec<(i64, i64, bool)> = steady(0, 400_000, 33, false)
+        .into_iter()
+        .map(|(at, ..)| (at, took(at), false))
+        .collect();
+    let all = calls_of(&asked);
+    let config: halfopen::Config = "window=100,min=20,slow=50%@2s,open=60s,probes=10"
+        .parse()
+        .expect("settings");
+    let options = Options {
+        config: config.clone(),
+        shared: false,
+    };
+    let replay = replay(&all.edges[0].calls, &options);
+    let sent: Vec<(i64, i64, bool)> = asked
+        .iter()
+        .zip(&replay.rejected)
+        .filter(|it| !it.1)
+        .map(|it| *it.0)
+        .collect();
+    assert!(sent.len() < asked.len() && replay.breakers[0].transitions.len() > 4);
+
+    let dataset = calls_of(&sent);
+    let calls = &dataset.edges[0].calls;
+    let mut observed = observe(&dataset.table, calls, false);
+    let fits = observed::fit(&mut observed, calls);
+    let told = seen(&observed).remove("web-0").expect("its states");
+    let truth: Changes = replay.breakers[0]
+        .transitions
+        .iter()
+        .map(|it| (it.at, it.to.as_str().to_owned()))
+        .collect();
+    assert_eq!(told, truth);
+    assert_eq!((fits[0].agreement, &fits[0].settings), (1.0, &config));
+    let slow = fits[0].ranges.iter().find(|it| it.setting == "slow");
+    let slow = slow.expect("a range of the slow calls");
+    assert!(
+        slow.low.contains('@') && slow.high.contains('@'),
+        "{slow:?}"
     );
 }
 

@@ -20,13 +20,13 @@ pub(super) enum Window {
 pub(super) struct Best {
     pub(super) window: Window,
     pub(super) min: u32,
-    /// Per cent.
-    pub(super) fail: u32,
+    /// The share of bad results, per cent.
+    pub(super) share: u32,
     /// Periods explained.
     pub(super) explained: u32,
     windows: (u32, u32),
     mins: (u32, u32),
-    fails: (u32, u32),
+    pub(super) shares: (u32, u32),
 }
 
 /// Sizes and minimums of one to two thousand calls: each at first, then in steps of a twentieth.
@@ -135,7 +135,7 @@ impl Search {
             let mut best = best.filter(|it| it.explained > 0)?;
             let likely = likeliest.filter(|it| it.choice.explained == best.explained);
             if let Some(Likely { choice, .. }) = likely {
-                (best.window, best.min, best.fail) = (choice.window, choice.min, choice.fail);
+                (best.window, best.min, best.share) = (choice.window, choice.min, choice.fail);
             }
             Some(best)
         };
@@ -168,17 +168,17 @@ fn widen(best: &mut Option<Best>, it: Choice) {
             };
             wider(&mut best.windows, size);
             wider(&mut best.mins, it.min);
-            wider(&mut best.fails, it.fail);
+            wider(&mut best.shares, it.fail);
         }
         _ => {
             *best = Some(Best {
                 window: it.window,
                 min: it.min,
-                fail: it.fail,
+                share: it.fail,
                 explained: it.explained,
                 windows: (size, size),
                 mins: (it.min, it.min),
-                fails: (it.fail, it.fail),
+                shares: (it.fail, it.fail),
             });
         }
     }
@@ -328,23 +328,23 @@ impl Trips {
     pub(super) fn new(period: &Period, best: &Best) -> Trips {
         let mut rates = Vec::new();
         rates_after(period, best.window, &mut rates);
-        let first = rates.iter().position(|&it| trips(it, best.min, best.fail));
+        let first = rates.iter().position(|&it| trips(it, best.min, best.share));
         let first = first.map(|at| period.end[at]);
         Trips { first }
     }
 }
 
 impl Best {
-    /// Window, minimum and threshold as settings text.
-    pub(super) fn text(&self) -> String {
+    /// Window and minimum as settings text.
+    pub(super) fn window_text(&self) -> String {
         let window = match self.window {
             Window::Calls(size) => size.to_string(),
             Window::Seconds(seconds) => format!("{seconds}s/{}ms", u64::from(seconds) * 100),
         };
-        format!("window={window},min={},fail={}%", self.min, self.fail)
+        format!("window={window},min={}", self.min)
     }
 
-    /// The ranges of the three.
+    /// The ranges of the two.
     pub(super) fn ranges(&self) -> Vec<Range> {
         let unit = match self.window {
             Window::Calls(_) => "",
@@ -358,7 +358,6 @@ impl Best {
         vec![
             range("window", self.windows, unit),
             range("min", self.mins, ""),
-            range("fail", self.fails, "%"),
         ]
     }
 }
