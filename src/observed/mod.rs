@@ -12,6 +12,7 @@
 mod fit;
 mod probes;
 mod ramp;
+mod refused;
 mod silence;
 mod slow;
 mod told;
@@ -152,12 +153,8 @@ const FEWEST_BETWEEN: usize = 10;
 /// Tells the states of each instance's breaker from the calls of an edge; of one breaker for all
 /// instances where they are not told apart, or with `shared`.
 pub fn observe(table: &SpanTable, calls: &Calls, shared: bool) -> Observed {
-    let refused: Vec<bool> = calls
-        .outcome
-        .iter()
-        .map(|it| *it == CallOutcome::Rejected)
-        .collect();
     let per_instance = !shared && calls.instances.iter().any(Option::is_some);
+    let refused = refused::refused(table, calls, per_instance);
     let mut traffic = split(calls, &refused, per_instance);
     let from = calls.start.first().copied().unwrap_or(0);
     let last_end = calls.by_end.last().map(|&at| calls.end[at as usize]);
@@ -175,10 +172,11 @@ pub fn observe(table: &SpanTable, calls: &Calls, shared: bool) -> Observed {
         })
         .collect();
     let until = calls.start.last().copied().unwrap_or(from);
+    let recorded = calls.outcome.contains(&CallOutcome::Rejected);
     let recorded: Vec<bool> = traffic
         .iter()
         .zip(&told)
-        .map(|(traffic, told)| !told.is_empty() || !traffic.refused.is_empty())
+        .map(|(traffic, told)| !told.is_empty() || recorded && !traffic.refused.is_empty())
         .collect();
     let read = |traffic: &[Traffic]| -> (Vec<Vec<Silence>>, Vec<Vec<Phase>>) {
         let silences = traffic.iter().zip(&told).map(|(traffic, told)| {

@@ -398,6 +398,53 @@ fn openings_on_slow_calls_are_seen_and_explained() {
 }
 
 #[test]
+fn refusals_without_a_word_are_told_from_a_service_that_is_down() {
+    // Thirty calls a second of 40 ms, of which all fail from 50 s to 90 s.
+    let asked: Vec<(i64, i64, bool)> = steady(0, 200_000, 33, false)
+        .into_iter()
+        .map(|(at, ..)| (at, 40 + at % 9, (50_000..90_000).contains(&at)))
+        .collect();
+    let all = calls_of(&asked);
+    let config: halfopen::Config = "window=100,min=20,fail=50%,open=20s,probes=10"
+        .parse()
+        .expect("settings");
+    let replay = replay(
+        &all.edges[0].calls,
+        &Options {
+            config,
+            shared: false,
+        },
+    );
+    // A span of a call, and with it the server's, unless it never got there.
+    let file = |never: &dyn Fn(usize) -> bool| -> Dataset {
+        let line = |(at, (start, took, failed)): (usize, &(i64, i64, bool))| match never(at) {
+            true => format!("t{at:05} 1 - web client {start}+1 failed @web-0 >api\n"),
+            false => format!(
+                "t{at:05} 1 - web client {start}+{took} {} @web-0 >api\nt{at:05} 2 1 api server {}+20\n",
+                if *failed { "failed" } else { "" },
+                start + 5,
+            ),
+        };
+        dataset(&asked.iter().enumerate().map(line).collect::<String>())
+    };
+    let sidecar = file(&|at| replay.rejected[at]);
+    let observed = observe(&sidecar.table, &sidecar.edges[0].calls, false);
+    assert_eq!(observed.refused, replay.rejected);
+    let truth: Changes = replay.breakers[0]
+        .transitions
+        .iter()
+        .map(|it| (it.at, it.to.as_str().to_owned()))
+        .collect();
+    assert_eq!(seen(&observed)["web-0"], truth);
+
+    // Nobody guards this one: it just is not there for forty seconds.
+    let down = file(&|at| asked[at].2);
+    let observed = observe(&down.table, &down.edges[0].calls, false);
+    assert!(!observed.refused.contains(&true));
+    assert!(seen(&observed)["web-0"].is_empty());
+}
+
+#[test]
 fn an_instance_that_stops_or_begins_while_others_call_is_not_told_closed() {
     let of = |instance: &str, calls: &[(i64, i64, bool)]| -> String {
         let line = |(start, took, failed): &(i64, i64, bool)| {
