@@ -252,10 +252,15 @@ fn complete(observed: &Observed, periods: &[Period], best: &Best) -> Option<(Con
         Some(slow) => format!("slow={}%@{}ns", best.share, slow.over),
         None => format!("fail={}%", best.share),
     };
+    let mut ramps = ramps(observed);
+    let ramp = order::median(&mut ramps).map_or(String::new(), |it| {
+        // How long one takes is only told roughly: the roundest within a twentieth.
+        format!(",ramp={}ns", round((it + it / 20) as i64, 10))
+    });
     let text = format!(
-        "{},{threshold},open={}ns,probes={count},judge={judge}",
+        "{},{threshold},open={}ns,probes={count},judge={judge}{ramp}",
         best.window_text(),
-        round(open)
+        round(open, 50)
     );
     let settings: Config = text.parse().ok()?;
     let mut ranges = best.ranges();
@@ -285,15 +290,29 @@ fn complete(observed: &Observed, periods: &[Period], best: &Best) -> Option<(Con
             high: high.to_string(),
         });
     }
+    if let (Some(low), Some(high)) = (ramps.iter().min(), ramps.iter().max()) {
+        ranges.push(Range {
+            setting: "ramp",
+            low: format!("{low}ns"),
+            high: format!("{high}ns"),
+        });
+    }
     Some((settings, ranges))
 }
 
-/// The roundest wait that is at most two per cent shorter.
-fn round(wait: i64) -> i64 {
+/// How long the ramps were that were seen to their end, nanoseconds.
+fn ramps(observed: &Observed) -> Vec<u64> {
+    let states = observed.breakers.iter().flat_map(|it| it.states.windows(2));
+    let ramps = states.filter(|it| it[0].state == Seen::Ramping && it[1].state == Seen::Closed);
+    ramps.map(|it| it[0].to.abs_diff(it[0].from)).collect()
+}
+
+/// The roundest time that is at most one part in so many shorter.
+fn round(wait: i64, parts: i64) -> i64 {
     const MS: i64 = 1_000_000;
     const ROUND_MS: [i64; 9] = [60_000, 30_000, 10_000, 5_000, 1_000, 500, 100, 10, 1];
     let rounds = ROUND_MS.iter().map(|ms| wait / (ms * MS) * (ms * MS));
-    let near = |round: &i64| wait - round <= wait / 50;
+    let near = |round: &i64| wait - round <= wait / parts;
     rounds.into_iter().find(near).unwrap_or(wait)
 }
 

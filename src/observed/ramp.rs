@@ -1,7 +1,7 @@
 //! Whether a share that grows came after the probes, instead of everything at once.
 //!
 //! Owns the end of a ramp. While calls are held back they fall behind what is asked for; the ramp ends
-//! where they are furthest behind. Fewer by five standard deviations and by a quarter is no chance: a
+//! where they are furthest behind nine tenths of it: behind all of it they stay as far by chance. Fewer by five standard deviations and by a quarter is no chance: a
 //! ramp that begins at a tenth admits half of what is asked for. O(calls of the phase). Pinned by `tests/it/observed.rs`.
 
 use super::silence::no_chance;
@@ -12,6 +12,9 @@ const FEWER: f64 = 5.0;
 
 /// The share of the calls asked for that is missing at least.
 const MISSING: f64 = 0.25;
+
+/// The share of the calls asked for that comes when the ramp is over.
+const ALL: f64 = 0.9;
 
 /// Calls at the end of a phase that tell the demand, at least.
 const DEMAND: usize = 50;
@@ -27,7 +30,7 @@ pub(super) fn end(traffic: &Traffic, phase: &Phase, from: i64) -> Option<(i64, f
         .enumerate()
     {
         let asked = per_ns * start.saturating_sub(from) as f64;
-        let behind = asked - came as f64;
+        let behind = ALL * asked - came as f64;
         if behind > most.0 {
             most = (behind, asked, start);
         }

@@ -500,5 +500,12 @@ fn a_growing_share_after_the_probes_is_a_ramp() {
         "{told:?}"
     );
     let over = told[4].0;
-    assert!((103_000..107_000).contains(&over), "{told:?}");
+    assert!((104_000..106_000).contains(&over), "{told:?}");
+    // The settings that explain it have a ramp as long.
+    let dataset = calls_of(&calls);
+    let calls = &dataset.edges[0].calls;
+    let mut observed = observe(&dataset.table, calls, false);
+    let fits = observed::fit(&mut observed, calls);
+    let settings = fits[0].settings.to_string();
+    assert!(settings.ends_with(",ramp=15s"), "{settings}");
 }
