@@ -128,7 +128,13 @@ fn timeouts_in_use_stand_out_of_what_ends_around_them() {
     let spread =
         |(n, from, step): (u64, u64, u64)| (0..n).map(move |at| (from + at * step) * MS / 10);
     type Spread = (u64, u64, u64);
-    let cases: [(&str, &[Spread], &[Spread], &[u64]); 8] = [
+    type Case = (
+        &'static str,
+        &'static [Spread],
+        &'static [Spread],
+        &'static [u64],
+    );
+    let cases: [Case; 8] = [
         ("a pile", &[(20, 10_000, 1)], &[(100, 100, 50)], &[1_000]),
         // Tenths of milliseconds: of two callers, one bears more.
         (

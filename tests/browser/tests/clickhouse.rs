@@ -164,7 +164,9 @@ fn a_link_asks_again_and_holds_no_password(page: &mut Page) -> Result<()> {
         hidden: vec!["tier:1".to_owned()],
         ..View::default()
     };
-    page.open(&link(view.clone(), &asked))?;
+    // What the link says of the cells and of failures holds for the answer.
+    let told = "&as=failed=30s";
+    page.open(&[&link(view.clone(), &asked), told].concat())?;
     page.wait_for("document.getElementById('ch-dialog').open")?;
     let message = page.wait_for_message(&["This link", "otel.otel_traces", "127.0.0.1"])?;
     assert!(!message.contains("http"), "{message}");
@@ -204,6 +206,7 @@ fn a_link_asks_again_and_holds_no_password(page: &mut Page) -> Result<()> {
         shown.files[0].source,
         Some(Source::ClickHouse(Box::new(asked)))
     );
+    assert_eq!(shown.files[0].told.as_deref(), Some("failed=30s"));
     assert_eq!((shown.edge, shown.hidden), (view.edge, view.hidden));
     // As the file's truth has them: to the nanosecond, the test of the command line shows.
     let figures = page.text("#breaker-figures")?;
