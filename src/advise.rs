@@ -31,7 +31,7 @@ pub struct EdgeAdvice {
     pub in_flight: InFlight,
     /// The pool that the calls evidently wait for.
     pub pool: Option<Pool>,
-    /// Calls a second; `None` for fewer than two.
+    /// Calls a second; `None` where they all began at once.
     pub rate: Option<f64>,
     /// Other services that the caller calls, which wait when its threads are all taken here.
     pub also_waits: Vec<String>,
@@ -170,7 +170,8 @@ fn propose(good: &[u64]) -> Option<u64> {
     if good.len() < FEWEST_GOOD {
         return None;
     }
-    let bears = percentile(good, 999).ns? as f64 * MARGIN;
+    // A clock without resolution tells no durations.
+    let bears = percentile(good, 999).ns.filter(|&it| it > 0)? as f64 * MARGIN;
     let mut unit = 1u64;
     while bears / unit as f64 >= 100.0 {
         unit = unit.saturating_mul(10);
@@ -323,7 +324,11 @@ fn in_flight(calls: &Calls) -> (InFlight, Option<Pool>, Option<f64>) {
         size: max as u32,
         saturated_share: at(max) as f64 / time,
     });
-    (in_flight, pool, (n_calls > 1.0).then_some(rate))
+    // Calls that all began at once come at no rate, and wait for nothing.
+    match starts().next_back() > Some(first) {
+        true => (in_flight, pool, Some(rate)),
+        false => (in_flight, None, None),
+    }
 }
 
 /// Names of spans below a call in which it connects (OpenTelemetry's instrumentations of sockets).

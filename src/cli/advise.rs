@@ -161,6 +161,9 @@ fn as_text(
             ));
         }
         line(format!("  {}", proposal(advice)));
+        if let Some(censored) = panes::censored(advice) {
+            line(format!("  {censored}"));
+        }
         if let Some([p50, p999]) = advice.connect {
             line(format!(
                 "  connecting takes {} (p50) to {} (p99.9): give it a timeout of its own",
@@ -218,10 +221,9 @@ fn percentiles(advice: &EdgeAdvice) -> String {
 fn proposal(advice: &EdgeAdvice) -> String {
     match (advice.proposed_timeout_ns, advice.cut_share) {
         (Some(timeout), Some(cut)) => format!(
-            "a timeout of {} would cut {:.2} % of the calls that went well{}",
+            "a timeout of {} would cut {:.2} % of the calls that went well",
             format::duration(timeout),
-            100.0 * cut,
-            panes::censored(advice).unwrap_or_default()
+            100.0 * cut
         ),
         _ => "too few calls went well to propose a timeout".to_owned(),
     }

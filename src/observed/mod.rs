@@ -239,11 +239,13 @@ pub fn observe(table: &SpanTable, calls: &Calls, shared: bool) -> Observed {
 impl Observed {
     /// Takes into account that settings explain only this share of what silences alone told: if it is less
     /// than half, they were no breaker's, or the results in the file are not those that the breaker saw.
+    /// Without probes after them they may as well be restarts, or a job's.
     fn weigh(&mut self, explained: f64) {
+        let most = if self.probes.is_some() { 1.0 } else { 0.5 };
         for (seen, recorded) in self.breakers.iter_mut().zip(&self.evidence.recorded) {
             let told = seen.states.iter_mut();
             for stretch in told.filter(|it| it.state != Seen::Closed && !recorded) {
-                stretch.sure = stretch.sure.min(explained);
+                stretch.sure = stretch.sure.min(explained).min(most);
                 if explained < 0.5 {
                     (stretch.state, stretch.sure) = (Seen::Unknown, 0.0);
                 }

@@ -70,8 +70,9 @@ pub(super) fn silences(traffic: &Traffic, until: i64) -> Vec<Silence> {
             .iter()
             .take_while(|&&it| it < next);
         let (first_refused, last_refused) = ends_of(refused);
-        // A wait may hide in it.
-        let long = gap(at) >= SHORTEST_WAIT;
+        // A wait may hide in it, or calls come so rarely here because a breaker opens again and again.
+        let usual = typical as f64 / std::f64::consts::LN_2;
+        let long = gap(at) >= SHORTEST_WAIT || gap(at) as f64 - chance * usual >= NO_CHANCE * usual;
         if first_refused.is_none() && gap(at) < typical.saturating_mul(3) && !long {
             continue;
         }

@@ -37,11 +37,15 @@ pub fn withheld(observed: &Observed) -> Option<Withheld> {
     for (breaker, traffic) in observed.breakers.iter().zip(traffic) {
         let states = &breaker.states;
         for (at, stretch) in states.iter().enumerate() {
-            if stretch.state != Seen::Open {
+            if !matches!(stretch.state, Seen::Open | Seen::HalfOpen) {
                 continue;
             }
             let length = stretch.to - stretch.from;
-            open_ns += length.max(0) as u64;
+            if stretch.state == Seen::Open {
+                open_ns += length.max(0) as u64;
+            }
+            // Probes are let through, whatever else is asked for is not.
+            let let_through = made(traffic, stretch.from..stretch.to) as f64;
             let closed = |it: &&super::Stretch| it.state == Seen::Closed;
             let before = states[..at].iter().rev().find(closed);
             let after = states[at..].iter().find(closed);
@@ -57,9 +61,15 @@ pub fn withheld(observed: &Observed) -> Option<Withheld> {
                 continue;
             }
             let length = length as f64;
-            let of = |place: usize| rates.iter().map(move |it| it[place] * length);
+            let of = |place: usize| {
+                let counts = rates.iter().map(move |it| it[place] * length - let_through);
+                counts.map(|it| it.max(0.0))
+            };
             let count = of(1).sum::<f64>() / n;
-            low += (of(0).fold(f64::INFINITY, f64::min) - WIDE * count.sqrt()).max(0.0);
+            // Half sure is as well none at all.
+            if stretch.sure > 0.5 {
+                low += (of(0).fold(f64::INFINITY, f64::min) - WIDE * count.sqrt()).max(0.0);
+            }
             mid += count;
             high += of(2).fold(0.0, f64::max) + WIDE * count.sqrt();
         }
@@ -79,11 +89,15 @@ pub fn withheld(observed: &Observed) -> Option<Withheld> {
     })
 }
 
+/// Calls that were made in some time.
+fn made(traffic: &Traffic, time: Range<i64>) -> usize {
+    let before = |time: i64| traffic.start.partition_point(|&it| it < time);
+    before(time.end) - before(time.start)
+}
+
 /// Calls a nanosecond in some time: at least, most likely, at most.
 fn rate(traffic: &Traffic, time: Range<i64>) -> Option<[f64; 3]> {
-    let starts = &traffic.start;
-    let count =
-        starts.partition_point(|&it| it < time.end) - starts.partition_point(|&it| it < time.start);
+    let count = made(traffic, time.clone());
     let length = time.end.saturating_sub(time.start);
     if length <= 0 || count == 0 {
         return None;

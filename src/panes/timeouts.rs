@@ -134,13 +134,7 @@ fn of_edge(
         Act::Setting("timeout".to_owned(), value)
     });
     let cuts = match advice.cut_share {
-        Some(share) => [
-            "would cut ",
-            &percent(share),
-            " of the good calls",
-            censored(advice).unwrap_or_default(),
-        ]
-        .concat(),
+        Some(share) => ["would cut ", &percent(share), " of the good calls"].concat(),
         None => "too few good calls to propose one".to_owned(),
     };
     rows.push(vec![
@@ -152,6 +146,7 @@ fn of_edge(
         head: head(&["", "", "95\u{a0}% sure it is"]),
         rows,
     });
+    blocks.extend(censored(advice).map(|it| Block::Note(it.to_owned())));
     blocks.push(Block::Text(in_flight(advice)));
     let own = callers.timeout.filter(|it| std::ptr::eq(it.0, edge));
     blocks.extend(own.and_then(|it| drifted(it.1, advice)).map(Block::Text));
@@ -165,7 +160,7 @@ pub fn censored(advice: &EdgeAdvice) -> Option<&'static str> {
     let proposed = advice.proposed_timeout_ns?;
     let shortest = advice.timeouts_in_use.first()?.0;
     (proposed >= shortest).then_some(
-        "; what the timeout in use cut might have gone well later, so that more cannot be told",
+        "The timeout in use cut the slowest calls: how long they would have taken is not seen.",
     )
 }
 
