@@ -592,6 +592,7 @@ struct Status {
 /// HTTP's from 100.
 fn status(text: &str) -> Status {
     let says = |failed| Status { failed, http: None };
+    let text = text.trim();
     match text {
         "" => return Status::default(),
         "Unset" | "UNSET" | "Ok" | "OK" => return says(Some(false)),
@@ -608,10 +609,13 @@ fn status(text: &str) -> Status {
             _ => Status::default(),
         };
     }
-    let prefixed = text
-        .get(..12)
-        .is_some_and(|it| it.eq_ignore_ascii_case("status_code_"));
-    let word = if prefixed { &text[12..] } else { text };
+    // As the specification, Python, and .NET have them.
+    let prefixes = ["status_code_", "statuscode.", "status."];
+    let rest = prefixes.iter().find_map(|it| {
+        let (prefix, rest) = text.split_at_checked(it.len())?;
+        prefix.eq_ignore_ascii_case(it).then_some(rest)
+    });
+    let word = rest.unwrap_or(text);
     let is = |words: &[&str]| words.iter().any(|it| it.eq_ignore_ascii_case(word));
     if is(&["ok", "unset", "success", "unknown", "true"]) {
         says(Some(false))
@@ -795,7 +799,16 @@ mod tests {
 
     #[test]
     fn truth_of_a_status() {
-        for text in ["ERROR", "2", "2.0", "STATUS_CODE_ERROR", "Error", "failure"] {
+        for text in [
+            "ERROR",
+            " ERROR",
+            "2",
+            "2.0",
+            "STATUS_CODE_ERROR",
+            "StatusCode.ERROR",
+            "Error",
+            "failure",
+        ] {
             assert_eq!(status(text).failed, Some(true), "{text}");
         }
         for text in [

@@ -18,6 +18,7 @@ use super::told::Told;
 use super::unmapped::Unmapped;
 use super::unreadable::Unreadable;
 use crate::issues::Code;
+use crate::order;
 
 /// How many rows the sample takes that units are guessed from.
 const SAMPLE: usize = 100;
@@ -180,11 +181,15 @@ impl Sheet {
             self.plan = plan(None, layout, &rows, decimal_comma, &self.told);
             self.headerless = true;
         } else {
-            for (at, name) in header.iter().enumerate() {
-                if !name.is_empty() && header[..at].contains(name) {
-                    let issues = &mut self.intake.issues;
-                    issues.note(Code::DuplicateHeader, Some(1), Some(name), None);
-                }
+            // A line of a megabyte has hundreds of thousands of names.
+            let name = |at: u32| &header[at as usize];
+            let by_name = order::sorted_indices(header.len(), &mut |a, b| name(a).cmp(name(b)));
+            let same = by_name.windows(2).filter(|it| name(it[0]) == name(it[1]));
+            let mut again: Vec<u32> = same.map(|it| it[1]).collect();
+            order::sort(&mut again, &mut |a, b| a.cmp(&b));
+            for at in again.into_iter().filter(|&at| !name(at).is_empty()) {
+                let issues = &mut self.intake.issues;
+                issues.note(Code::DuplicateHeader, Some(1), Some(name(at)), None);
             }
             self.plan = plan(None, header, sample, decimal_comma, &self.told);
             let shown = self.plan.is_none() || !self.told.columns.is_empty();

@@ -574,7 +574,9 @@ fn decimal_point(b: &[u8], decimal_comma: bool) -> Option<usize> {
         (Some(point), None) => Some(point),
         (Some(point), Some(comma)) => Some(point.max(comma)),
         (None, Some(comma)) => {
-            let thousands = b.len() == comma + 4 || memchr::memchr(b',', b) != Some(comma);
+            // Before the first separator of thousands stand three digits at most.
+            let lone = memchr::memchr(b',', b) == Some(comma);
+            let thousands = !lone || b.len() == comma + 4 && comma <= 3;
             (decimal_comma || !thousands).then_some(comma)
         }
     }
@@ -705,6 +707,7 @@ mod tests {
             ("30.25", 30_250_000),
             ("30,25", 30_250_000),
             ("1,000", 1_000_000_000),
+            ("1000,250", 1_000_250_000),
             ("0.0000019", 1),
             ("4.99E+04", 49_900_000_000),
             ("-0", 0),
