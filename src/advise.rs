@@ -9,6 +9,7 @@
 use crate::calls::{CallOutcome, Calls, Edge, just_above, timeouts_in_use};
 use crate::dataset::Dataset;
 use crate::order;
+use crate::outcome::Outcome;
 use crate::rows::{Kind, UNKNOWN_DURATION};
 use crate::spans::{Parent, SpanIdx, SpanTable};
 
@@ -249,7 +250,10 @@ fn late_ns(table: &SpanTable, span: SpanIdx) -> Option<u64> {
         if table.kind[caller.0 as usize] == Kind::Producer {
             return None;
         }
-        if table.duration[caller.0 as usize] != UNKNOWN_DURATION {
+        // Who got a good answer has not given up: a server that ends after it has another clock.
+        let at = caller.0 as usize;
+        let well = table.kind[at] == Kind::Client && table.outcome[at] == Outcome::Success;
+        if table.duration[at] != UNKNOWN_DURATION && !well {
             gone = gone.min(table.end(caller));
         }
         match table.parent(caller) {

@@ -98,7 +98,9 @@ fn a_call_that_its_callers_outlive_is_not_abandoned() {
          a 5 2 api producer 40+1
          a 6 5 mail consumer 400+100
          b 1 - web client 1000+100
-         b 2 1 api server 1010+80",
+         b 2 1 api server 1010+80
+         c 1 - web client 2000+100
+         c 2 1 api server 2080+80",
     );
     let found: Vec<_> = abandoned(&dataset.table)
         .into_iter()
