@@ -107,7 +107,7 @@ pub fn advise(dataset: &Dataset, edge: &Edge) -> EdgeAdvice {
     let of = |wanted: fn(CallOutcome) -> bool| durations(calls, wanted);
     let all = of(CallOutcome::is_known);
     let good = of(|it| it == CallOutcome::Success);
-    let failed = of(|it| matches!(it, CallOutcome::Failure | CallOutcome::TimedOut));
+    let failed = of(CallOutcome::is_failure);
     let in_use = timeouts_in_use(&failed, &good)
         .into_iter()
         .map(|timeout| {

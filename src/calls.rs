@@ -68,6 +68,11 @@ pub enum CallOutcome {
 }
 
 impl CallOutcome {
+    /// Whether it went badly; a timeout is a failure, too.
+    pub fn is_failure(self) -> bool {
+        matches!(self, CallOutcome::Failure | CallOutcome::TimedOut)
+    }
+
     /// Whether the file tells how it ended.
     pub fn is_known(self) -> bool {
         !matches!(self, CallOutcome::Rejected | CallOutcome::Unknown)

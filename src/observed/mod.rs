@@ -1,9 +1,9 @@
 //! What the breakers evidently did, told from the calls alone, without any settings.
 //!
 //! A breaker that opens leaves a silence where calls used to be, or refusals if they were recorded
-//! (`silence`), after results that were bad, or only slow (`slow`). After it a few probes pass, nothing more until their results are in, then everything
-//! or the next silence (`probes`). A share that grows instead of everything at once is a ramp
-//! (`ramp`). Where spans record the breaker's state it is read, not guessed (`told`). Owns the states
+//! (`silence`) or evident (`refused`), after results that were bad, or only slow (`slow`). After it a few
+//! probes pass, nothing more until their results are in, then everything or the next silence (`probes`).
+//! A share that grows instead of everything at once is a ramp (`ramp`). Where spans record the breaker's state it is read, not guessed (`told`). Owns the states
 //! and how sure they are. Invariant: the stretches of a breaker follow
 //! each other without gaps from the first call of the edge to its last end; what the calls cannot tell
 //! is [`Seen::Unknown`], never a guess. Cost: O(calls log calls + calls x phases). Pinned by
@@ -338,10 +338,7 @@ fn split(calls: &Calls, refused: &[bool], per_instance: bool) -> Vec<Traffic> {
             let outcome = calls.outcome[at];
             it.start.push(calls.start[at]);
             it.end.push(calls.end[at]);
-            it.bad.push(matches!(
-                outcome,
-                CallOutcome::Failure | CallOutcome::TimedOut
-            ));
+            it.bad.push(outcome.is_failure());
         }
     }
     traffic

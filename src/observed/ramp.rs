@@ -1,8 +1,9 @@
 //! Whether a share that grows came after the probes, instead of everything at once.
 //!
 //! Owns the end of a ramp. While calls are held back they fall behind what is asked for; the ramp ends
-//! where they are furthest behind nine tenths of it: behind all of it they stay as far by chance. Fewer by five standard deviations and by a quarter is no chance: a
-//! ramp that begins at a tenth admits half of what is asked for. O(calls of the phase). Pinned by `tests/it/observed.rs`.
+//! where they are furthest behind nine tenths of it: behind all of it they stay as far by chance. Fewer by
+//! five standard deviations and by a quarter is no chance: a ramp that begins at a tenth admits half of what
+//! is asked for. O(calls of the phase). Pinned by `tests/it/observed.rs`.
 
 use super::silence::no_chance;
 use super::{Phase, Traffic};

@@ -3,7 +3,7 @@
 //! A sidecar or a library without a message leaves short failing spans without a server span below them.
 //! So does a service that is down. Owns the difference: refusals come in long runs with nothing between
 //! them, and on results that were bad, yet took their time. Invariant: what the file records goes first.
-//! O(calls + spans of their traces). Pinned by `tests/it/observed.rs`.
+//! O(calls + spans). Pinned by `tests/it/observed.rs`.
 
 use crate::calls::{CallOutcome, Calls};
 use crate::order;
@@ -66,11 +66,13 @@ fn at_once(table: &SpanTable, calls: &Calls) -> Option<Vec<bool>> {
     if !(0..calls.len()).any(quick) {
         return None;
     }
-    let arrived = |at: usize| {
-        let call: SpanIdx = calls.span[at];
-        let mut spans = table.trace(table.rank[call.0 as usize]);
-        spans.any(|it| table.parent(SpanIdx(it as u32)) == Parent::Span(call))
-    };
+    let mut has_child = vec![false; table.len()];
+    for at in (0..table.len() as u32).map(SpanIdx) {
+        if let Parent::Span(parent) = table.parent(at) {
+            has_child[parent.0 as usize] = true;
+        }
+    }
+    let arrived = |at: usize| has_child[calls.span[at].0 as usize];
     let answered = (0..calls.len())
         .filter(well)
         .filter(|&at| arrived(at))
@@ -93,12 +95,7 @@ fn runs(calls: &Calls, own: &[usize], at_once: &[bool], refused: &mut [bool]) {
             continue;
         }
         let before = &made[made.len().saturating_sub(BEFORE)..];
-        let bad = |at: &&usize| {
-            matches!(
-                calls.outcome[**at],
-                CallOutcome::Failure | CallOutcome::TimedOut
-            )
-        };
+        let bad = |at: &&usize| calls.outcome[**at].is_failure();
         let opened = run.len() >= RUN && before.iter().filter(bad).count() >= BAD_BEFORE;
         let probing = refusing.is_some_and(|it| made.len() - it <= PROBES);
         if opened || probing {

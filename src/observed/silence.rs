@@ -57,6 +57,12 @@ pub(super) fn silences(traffic: &Traffic, until: i64) -> Vec<Silence> {
         traffic.end[a as usize].cmp(&traffic.end[b as usize])
     });
 
+    // How many of the first calls went badly.
+    let mut bad_among: Vec<u32> = vec![0];
+    for &bad in &traffic.bad {
+        bad_among.push(bad_among[bad_among.len() - 1] + u32::from(bad));
+    }
+
     let mut found = Vec::new();
     let (mut pauses, mut told) = (0, 0);
     // Where the calls since the last open silence began, and the last of their ends.
@@ -91,7 +97,7 @@ pub(super) fn silences(traffic: &Traffic, until: i64) -> Vec<Silence> {
         );
         // Probes are out, and nothing comes until they have ended: that is half-open still.
         let after_results = means(next.saturating_sub(last_end.max(last))) - chance;
-        let phase_bad = traffic.bad[began..=at].iter().filter(|&&it| it).count();
+        let phase_bad = (bad_among[at + 1] - bad_among[began]) as usize;
         let waits = probed
             && 2 * phase_bad < at + 1 - began
             && match last_refused {
@@ -118,7 +124,9 @@ pub(super) fn silences(traffic: &Traffic, until: i64) -> Vec<Silence> {
         };
         let open = first_refused.is_some() || bad_enough && beyond >= NO_CHANCE;
         told += usize::from(first_refused.is_some() || beyond >= UNCLEAR);
-        let trip = trip(traffic, began, at, first_refused.unwrap_or(next));
+        let before = first_refused.unwrap_or(next);
+        let results = &by_end[ended(last.saturating_add(1))..ended(before.saturating_add(1))];
+        let trip = trip(traffic, results, began..at + 1, before);
         // Who waits for a result before the next call is not held back by a breaker.
         let held_back = means(next.saturating_sub(trip)) - chance;
         if first_refused.is_none() && beyond >= UNCLEAR && held_back < UNCLEAR {
@@ -127,7 +135,7 @@ pub(super) fn silences(traffic: &Traffic, until: i64) -> Vec<Silence> {
         found.push(Silence {
             after: at,
             trip,
-            before: first_refused.unwrap_or(next),
+            before,
             seen: if open { Seen::Open } else { Seen::Unknown },
             sure,
         });
@@ -157,15 +165,19 @@ pub(super) fn no_chance(weight: f64) -> f64 {
     1.0 - 1.0 / (1u64 << halvings.min(52)) as f64
 }
 
-/// When a breaker that made its last call at `at` tripped: at a result after that call began and before
-/// the first call that did not come, and most likely at the first bad one.
-fn trip(traffic: &Traffic, began: usize, at: usize, before: i64) -> i64 {
-    let last = traffic.start[at];
-    let ends = (began..=at).filter(|&it| traffic.end[it] > last && traffic.end[it] <= before);
-    let first = |those: &mut dyn Iterator<Item = usize>| those.map(|it| traffic.end[it]).min();
-    first(&mut ends.clone().filter(|&it| traffic.bad[it]))
-        .or_else(|| first(&mut ends.clone()))
-        .unwrap_or(last.saturating_add(1).min(before))
+/// When a breaker that made the last of these `calls` tripped: at one of the `results` between that call
+/// and the first one that did not come, which stand by time, and most likely at the first bad one.
+fn trip(traffic: &Traffic, results: &[u32], calls: std::ops::Range<usize>, before: i64) -> i64 {
+    let own = || {
+        results
+            .iter()
+            .map(|&at| at as usize)
+            .filter(|at| calls.contains(at))
+    };
+    let bad = own().find(|&at| traffic.bad[at]);
+    let last = traffic.start[calls.end - 1];
+    bad.or_else(|| own().next())
+        .map_or(last.saturating_add(1).min(before), |at| traffic.end[at])
 }
 
 /// Whether a fifth of the last results is bad, and one at least: before the results of `those`, places in

@@ -13,7 +13,7 @@ use halfopen::State;
 
 use super::silence::Silence;
 use super::{Seen, Stretch, Traffic};
-use crate::calls::{CallOutcome, Calls};
+use crate::calls::Calls;
 use crate::order;
 use crate::spans::SpanTable;
 
@@ -44,10 +44,7 @@ pub(super) fn told(table: &SpanTable, calls: &Calls) -> Vec<Vec<Told>> {
         let Some(state) = it.state else {
             continue;
         };
-        let bad = matches!(
-            calls.outcome[at],
-            CallOutcome::Failure | CallOutcome::TimedOut
-        );
+        let bad = calls.outcome[at].is_failure();
         told[calls.instance[at] as usize].push(Told {
             at: table.start[span.0 as usize],
             state: seen(state),

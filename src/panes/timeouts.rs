@@ -2,7 +2,7 @@
 
 use super::{Act, Block, Cell, head, or_dash, percent};
 use crate::advise::{self, Abandoned, EdgeAdvice};
-use crate::calls::{CallOutcome, Calls, Edge, just_above};
+use crate::calls::{Calls, Edge, just_above};
 use crate::dataset::Dataset;
 use crate::format;
 use crate::spans::SpanIdx;
@@ -252,10 +252,7 @@ fn trace_of(dataset: &Dataset, span: SpanIdx) -> String {
 fn cut_by(dataset: &Dataset, calls: &Calls, timeout: u64) -> Option<Viewport> {
     let above = just_above(timeout);
     let failed = |&at: &usize| {
-        let bad = matches!(
-            calls.outcome[at],
-            CallOutcome::Failure | CallOutcome::TimedOut
-        );
+        let bad = calls.outcome[at].is_failure();
         bad && above.contains(&calls.duration(at))
     };
     let mut found: Option<Viewport> = None;

@@ -236,16 +236,21 @@ fn bands_have_no_gaps() {
     }
 }
 
+/// The attempts of a breaker that a single failure opens for a second.
+fn attempts(spans: &str) -> Vec<herds::Attempt> {
+    let dataset = dataset(spans);
+    let edge = &dataset.edges[0];
+    let replay = run(edge, "window=1,min=1,fail=50%,open=1s,probes=1", true);
+    herds::attempts(&dataset.table, &edge.calls, &(&replay).into())
+}
+
 #[test]
 fn failed_probe_phases_are_refused_attempts() {
     let spans = "a 1 - web client 0+10 failed >api
          b 1 - web client 1010+10 failed >api
          c 1 - web client 2030+10 timed_out >api
          d 1 - web client 3050+10 >api";
-    let dataset = dataset(spans);
-    let edge = &dataset.edges[0];
-    let replay = run(edge, "window=1,min=1,fail=50%,open=1s,probes=1", true);
-    let attempts = herds::attempts(&dataset.table, &edge.calls, &(&replay).into());
+    let attempts = attempts(spans);
     let told: Vec<_> = attempts
         .iter()
         .map(|it| {
@@ -282,10 +287,7 @@ fn an_attempt_that_is_seen_for_twenty_seconds_held() {
     let spans = "a 1 - web client 0+10 failed >api
          b 1 - web client 1010+10 >api
          c 1 - web client 21000+20 >api";
-    let dataset = dataset(spans);
-    let edge = &dataset.edges[0];
-    let replay = run(edge, "window=1,min=1,fail=50%,open=1s,probes=1", true);
-    let attempts = herds::attempts(&dataset.table, &edge.calls, &(&replay).into());
+    let attempts = attempts(spans);
     let told: Vec<_> = attempts
         .iter()
         .map(|it| (it.result, it.detail.seen_ns))
