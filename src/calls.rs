@@ -1,10 +1,12 @@
 //! Calls: the client spans of each edge, as a breaker on that edge sees them.
 //!
 //! Owns who calls whom. A call is a client span (in files without span kinds: a span whose child
-//! belongs to another service), or what a breaker recorded of one that it refused; its callee is the service of its child, else the peer that its
-//! attributes name, else that of the same operation's other calls. A service that only passes calls
-//! on stands in `via` and is no callee. Invariant: each call is on exactly one edge. O(spans · log).
-//! Pinned by `tests/it/calls.rs`.
+//! belongs to another service), or what a breaker recorded of one that it refused; its callee is the
+//! service of its child, else the peer that its attributes name, else that of the same operation's
+//! other calls. Where a span without a kind has several such children while it lasts, it is the span of
+//! none of these calls, and each child stands for its own, as the callee saw it. A service that only
+//! passes calls on stands in `via` and is no callee. Invariant: each call is on exactly one edge.
+//! O(spans · log). Pinned by `tests/it/calls.rs`.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -36,7 +38,7 @@ pub struct Edge {
 /// The calls of one edge in columns, by start; ties by trace id and span id.
 #[derive(Clone, Debug, Default)]
 pub struct Calls {
-    /// The client span.
+    /// The client span; the callee's where no span of its caller stands for the call alone.
     pub span: Vec<SpanIdx>,
     /// Nanoseconds since 1970.
     pub start: Vec<i64>,
@@ -122,12 +124,14 @@ pub fn edges(table: &SpanTable) -> Vec<Edge> {
     let routes = Routes::learn(table, &links, &passing);
     let mut number: FxHashMap<(ServiceIdx, u32), u32> = HashMap::default();
     let mut found: Vec<Found> = Vec::new();
-    for at in 0..table.len() {
-        let from = table.service[at];
-        if !links.is_call(table, at) || passing[from.0 as usize].is_some() {
+    for (at, from) in links.calls(table) {
+        if passing[from.0 as usize].is_some() {
             continue;
         }
-        let (to, via) = routes.callee(table, &links, at);
+        let (to, via) = match table.service[at] == from {
+            true => routes.callee(table, &links, at),
+            false => routes.follow(table, &links, at),
+        };
         let next = found.len() as u32;
         let number = *number.entry((from, to)).or_insert(next);
         if number == next {
@@ -146,7 +150,7 @@ pub fn edges(table: &SpanTable) -> Vec<Edge> {
     }
     let name = |service: ServiceIdx| table.service_name(service).to_owned();
     let edge = |it: Found| {
-        let calls = calls(table, it.spans);
+        let calls = calls(table, Some(it.from), it.spans);
         Edge {
             from: name(it.from),
             to: if it.to == NONE {
@@ -181,7 +185,7 @@ struct Found {
 pub fn arrivals(table: &SpanTable) -> Calls {
     let spans = (0..table.len() as u32).map(SpanIdx);
     let tops = spans.filter(|&span| !matches!(table.parent(span), Parent::Span(_)));
-    calls(table, tops.collect())
+    calls(table, None, tops.collect())
 }
 
 /// What the callee is called when nothing tells it.
@@ -284,11 +288,14 @@ const ROUND_MS: &[u64] = &[
 /// span under a client span where a service calls itself.
 struct Links {
     child: Vec<u32>,
+    /// Spans without a kind under which several calls were received while they lasted.
+    fans_out: Vec<bool>,
 }
 
 impl Links {
     fn of(table: &SpanTable) -> Links {
         let mut child = vec![NONE; table.len()];
+        let mut fans_out = vec![false; table.len()];
         // Spans of a trace stand by start, so the first to be met is the first to start.
         for at in 0..table.len() {
             if let Parent::Span(SpanIdx(parent)) = table.parent(SpanIdx(at as u32)) {
@@ -298,10 +305,27 @@ impl Links {
                     table.kind[parent] == Kind::Client && table.kind[at] == Kind::Server;
                 if (crosses || calls_itself) && child[parent] == NONE {
                     child[parent] = at as u32;
+                } else if crosses && table.kind[parent] == Kind::Unset {
+                    // What begins later was told by a message, which several may heed.
+                    fans_out[parent] |= table.start[at] < table.end(SpanIdx(parent as u32));
                 }
             }
         }
-        Links { child }
+        Links { child, fans_out }
+    }
+
+    /// Every call: the span that stands for it, and its caller.
+    fn calls(&self, table: &SpanTable) -> impl Iterator<Item = (usize, ServiceIdx)> {
+        let received = |at: usize| match table.parent(SpanIdx(at as u32)) {
+            Parent::Span(SpanIdx(parent)) => {
+                let parent = parent as usize;
+                let caller = table.service[parent];
+                (self.fans_out[parent] && caller != table.service[at]).then_some((at, caller))
+            }
+            Parent::Root | Parent::Missing => None,
+        };
+        let made = |at: usize| self.is_call(table, at).then(|| (at, table.service[at]));
+        (0..table.len()).flat_map(move |at| received(at).into_iter().chain(made(at)))
     }
 
     fn child(&self, at: usize) -> Option<usize> {
@@ -311,7 +335,7 @@ impl Links {
     fn is_call(&self, table: &SpanTable, at: usize) -> bool {
         match table.kind[at] {
             Kind::Client => true,
-            Kind::Unset => self.child(at).is_some() || is_refused(table, at),
+            Kind::Unset => self.child(at).is_some() && !self.fans_out[at] || is_refused(table, at),
             Kind::Internal => is_refused(table, at),
             Kind::Server | Kind::Producer | Kind::Consumer => false,
         }
@@ -502,7 +526,9 @@ impl Tally {
     }
 }
 
-fn calls(table: &SpanTable, spans: Vec<SpanIdx>) -> Calls {
+/// The columns of calls that `caller` made, which is the parent where the span is the callee's; without
+/// a caller, each span is its own.
+fn calls(table: &SpanTable, caller: Option<ServiceIdx>, spans: Vec<SpanIdx>) -> Calls {
     let spans = sorted(spans, &mut |&a, &b| {
         let start = |span: SpanIdx| table.start[span.0 as usize];
         start(a).cmp(&start(b)).then_with(|| {
@@ -516,7 +542,13 @@ fn calls(table: &SpanTable, spans: Vec<SpanIdx>) -> Calls {
         })
     });
     let column = |span: &SpanIdx| span.0 as usize;
-    let mut names: Vec<u32> = spans.iter().map(|it| table.instance[column(it)]).collect();
+    let instance = |span: &SpanIdx| match table.parent(*span) {
+        Parent::Span(parent) if caller.is_some_and(|it| it != table.service[column(span)]) => {
+            table.instance[column(&parent)]
+        }
+        _ => table.instance[column(span)],
+    };
+    let mut names: Vec<u32> = spans.iter().map(instance).collect();
     let key = |name: u32| (name == NONE, table.names.get(name));
     order::sort(&mut names, &mut |a, b| key(a).cmp(&key(b)));
     names.dedup();
@@ -538,10 +570,7 @@ fn calls(table: &SpanTable, spans: Vec<SpanIdx>) -> Calls {
     Calls {
         start: spans.iter().map(|it| table.start[column(it)]).collect(),
         outcome: spans.iter().map(outcome).collect(),
-        instance: spans
-            .iter()
-            .map(|it| number[&table.instance[column(it)]])
-            .collect(),
+        instance: spans.iter().map(|it| number[&instance(it)]).collect(),
         instances: names
             .iter()
             .map(|&name| (name != NONE).then(|| table.names.get(name).to_owned()))

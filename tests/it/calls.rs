@@ -128,6 +128,47 @@ fn without_kinds_a_span_whose_child_is_of_another_service_is_a_call() {
 }
 
 #[test]
+fn without_kinds_several_children_are_calls_of_their_own() {
+    let cases: [(&str, &str, &[&str]); 4] = [
+        (
+            "to several services",
+            "a 1 - web unset 0+90 @web-0
+             a 2 1 cart unset 10+20 failed
+             a 3 1 pay unset 40+20",
+            &["web>cart 1/1/0/0 x1", "web>pay 1/0/0/0 x1"],
+        ),
+        (
+            "tries, of which each calls on",
+            "a 1 - web unset 0+90
+             a 2 1 api unset 10+20 failed
+             a 3 2 db unset 11+18 failed
+             a 6 2 api unset 12+10
+             a 4 1 api unset 40+20
+             a 5 4 db unset 41+18",
+            &["api>db 2/1/0/0 x?", "web>api 2/1/0/0 x?"],
+        ),
+        (
+            "beside spans of its own",
+            "a 1 - web unset 0+90
+             a 2 1 web unset 10+20
+             a 3 1 api unset 40+20",
+            &["web>api 1/0/0/0 x?"],
+        ),
+        (
+            "but not those that heed one message later",
+            "a 1 - web unset 0+5
+             a 2 1 mail unset 10+20
+             a 3 1 mail unset 40+20",
+            &["web>mail 1/0/0/0 x?"],
+        ),
+    ];
+    for (name, text, expected) in cases {
+        println!("{name}");
+        check(text, expected);
+    }
+}
+
+#[test]
 fn a_service_that_calls_itself_is_its_own_callee() {
     check(
         "a 1 - web client 0+90

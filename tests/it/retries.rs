@@ -47,6 +47,14 @@ fn tries_under_one_parent_are_one_call() {
 }
 
 #[test]
+fn tries_that_only_the_callee_recorded_are_one_call() {
+    let text = "a 0 - web unset 0+900
+        a 1 0 api unset 10+100 failed :GET
+        a 2 0 api unset 130+40 :GET";
+    assert_eq!(logical(text), ["10..170 Success"]);
+}
+
+#[test]
 fn other_parents_operations_and_overlaps_are_other_calls() {
     let cases = [
         (
