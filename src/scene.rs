@@ -62,18 +62,19 @@ pub fn cut(lanes: &[Lane], viewport: Viewport) -> Vec<Lane> {
     lanes.iter().map(lane).collect()
 }
 
-/// The share of the time, where the observed state is known, in which the replayed one is the same, in
-/// millionths; `None` where none is known. O(bands).
+/// The share of the time, where the observed state is known and calls are replayed, in which the replayed
+/// one is the same, in millionths; `None` where none is known. O(bands).
 pub fn agree(observed: &[Lane], replayed: &[Lane]) -> Option<u32> {
     let (mut same, mut known) = (0i64, 0i64);
     for (seen, replayed) in observed.iter().zip(replayed) {
         let mut after = replayed.bands.as_slice();
+        let end = after.last().map_or(i64::MIN, |it| it.to);
         for band in seen
             .bands
             .iter()
             .filter(|it| it.state != BandState::Unknown)
         {
-            known = known.saturating_add(band.to.saturating_sub(band.from));
+            known = known.saturating_add(band.to.min(end).saturating_sub(band.from).max(0));
             while after.first().is_some_and(|it| it.to <= band.from) {
                 after = &after[1..];
             }

@@ -258,6 +258,13 @@ impl SpanTable {
         Some(*from..to)
     }
 
+    /// When the last root or orphan started; `None` without spans.
+    pub fn last_arrival(&self) -> Option<i64> {
+        let tops = (0..self.len() as u32).map(SpanIdx);
+        let tops = tops.filter(|&span| !matches!(self.parent(span), Parent::Span(_)));
+        tops.map(|span| self.start[span.0 as usize]).max()
+    }
+
     /// Resolves parents within each trace, and breaks cycles.
     fn link(&mut self, rows: &SpanRows, order: &[u32], issues: &mut Issues) {
         let mut by_id: Vec<u32> = Vec::new();

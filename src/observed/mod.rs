@@ -5,7 +5,8 @@
 //! probes pass, nothing more until their results are in, then everything or the next silence (`probes`).
 //! A share that grows instead of everything at once is a ramp (`ramp`). Where spans record the breaker's state it is read, not guessed (`told`). Owns the states
 //! and how sure they are. Invariant: the stretches of a breaker follow
-//! each other without gaps from the first call of the edge to its last end; what the calls cannot tell
+//! each other without gaps from the first call of the edge to its last end, or to the last trace's start
+//! if that is later; what the calls cannot tell
 //! is [`Seen::Unknown`], never a guess. Cost: O(calls log calls + calls x phases). Pinned by
 //! `tests/it/observed.rs` against breakers whose transitions are known to the nanosecond.
 
@@ -42,7 +43,7 @@ pub struct Observed {
     pub probes: Option<u32>,
     /// For each call, whether a breaker refused it in production.
     pub refused: Vec<bool>,
-    /// From the first call's start to the last call's end.
+    /// From the first call's start to the last call's end, or to the last trace's start if that is later.
     pub from: i64,
     /// See `from`.
     pub to: i64,
@@ -157,8 +158,11 @@ pub fn observe(table: &SpanTable, calls: &Calls, shared: bool) -> Observed {
     let refused = refused::refused(table, calls, per_instance);
     let mut traffic = split(calls, &refused, per_instance);
     let from = calls.start.first().copied().unwrap_or(0);
+    // Others went on calling: that this edge's calls stopped tells something, too.
+    let last_start = calls.start.last().copied().unwrap_or(from);
+    let until = table.last_arrival().unwrap_or(from).max(last_start);
     let last_end = calls.by_end.last().map(|&at| calls.end[at as usize]);
-    let to = last_end.unwrap_or(from).max(from);
+    let to = last_end.unwrap_or(from).max(until);
     // Several processes in one have no states in common.
     let alone = per_instance || calls.instances.len() == 1;
     let told = match alone {
@@ -171,7 +175,6 @@ pub fn observe(table: &SpanTable, calls: &Calls, shared: bool) -> Observed {
                 .map_or(Vec::new(), |it| told::states(it, from..to))
         })
         .collect();
-    let until = calls.start.last().copied().unwrap_or(from);
     let recorded = calls.outcome.contains(&CallOutcome::Rejected);
     let recorded: Vec<bool> = traffic
         .iter()

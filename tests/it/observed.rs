@@ -483,6 +483,38 @@ fn an_instance_that_stops_or_begins_while_others_call_is_not_told_closed() {
 }
 
 #[test]
+fn an_edge_that_nobody_calls_any_more_stays_open_while_the_file_goes_on() {
+    let of = |callee: &str, calls: &[(i64, i64, bool)]| -> String {
+        let line = |(start, took, failed): &(i64, i64, bool)| {
+            let outcome = if *failed { "timed_out" } else { "" };
+            format!("{callee}{start} s - web client {start}+{took} {outcome} @web-0 >{callee}\n")
+        };
+        calls.iter().map(line).collect()
+    };
+    let mut tripped = steady(0, 60_000, 20, false);
+    tripped.extend(steady(60_000, 61_000, 20, true));
+    let others = steady(0, 90_000, 30, false);
+    let dataset = dataset(&[of("api", &tripped), of("db", &others)].concat());
+    let edge = dataset.edges.iter().find(|it| it.to == "api").unwrap();
+    let mut observed = observe(&dataset.table, &edge.calls, false);
+    observed::fit(&mut observed, &edge.calls);
+    let states = &observed.breakers[0].states;
+    let told: Vec<&str> = states.iter().map(|it| it.state.as_str()).collect();
+    assert_eq!(told, ["closed", "open"]);
+    assert_eq!(
+        states[1].to / 1_000_000_000,
+        others.last().unwrap().0 / 1_000
+    );
+    // It may as well not be wanted any more.
+    let withheld = observed::withheld(&observed).unwrap();
+    let [low, mid, high] = withheld.share;
+    assert!(
+        low == 0.0 && (0.29..0.36).contains(&mid) && high < 0.4,
+        "{withheld:?}"
+    );
+}
+
+#[test]
 fn a_growing_share_after_the_probes_is_a_ramp() {
     let mut calls = steady(0, 30_000, 10, false);
     calls.extend(steady(30_000, 30_500, 10, true));
