@@ -346,6 +346,61 @@ fn what_no_settings_explain_is_no_breaker() {
     );
 }
 
+fn config(settings: &str) -> halfopen::Config {
+    settings.parse().expect("settings")
+}
+
+/// The calls that a breaker with these settings lets through, and its transitions, of which there are some.
+fn behind(settings: &str, asked: &[(i64, i64, bool)]) -> (Dataset, Changes) {
+    let options = Options {
+        config: config(settings),
+        shared: false,
+    };
+    let replay = replay(&calls_of(asked).edges[0].calls, &options);
+    let sent: Vec<(i64, i64, bool)> = asked
+        .iter()
+        .zip(&replay.rejected)
+        .filter(|it| !it.1)
+        .map(|it| *it.0)
+        .collect();
+    let transitions = replay.breakers[0].transitions.iter();
+    let truth: Changes = transitions
+        .map(|it| (it.at, it.to.as_str().to_owned()))
+        .collect();
+    assert!(sent.len() < asked.len() && truth.len() > 4);
+    (calls_of(&sent), truth)
+}
+
+#[test]
+fn windows_of_seconds_are_explained_in_buckets_of_a_second_and_of_a_tenth() {
+    // Thirty calls a second, of which ever more fail for two minutes.
+    let failed = |at: i64| (100_000..220_000).contains(&at) && at * 7919 % 120_000 < at - 100_000;
+    let asked: Vec<(i64, i64, bool)> = steady(0, 600_000, 33, false)
+        .into_iter()
+        .map(|(at, ..)| (at, 40 + at % 50, failed(at)))
+        .collect();
+    let explained = |settings: &str| {
+        let (dataset, _) = behind(settings, &asked);
+        let calls = &dataset.edges[0].calls;
+        let mut observed = observe(&dataset.table, calls, false);
+        let fits = observed::fit(&mut observed, calls);
+        let of_time = |fit: &observed::Fit| fit.settings.to_string().contains("s/");
+        let fit = fits.into_iter().find(of_time).expect("a window of time");
+        assert!(fit.agreement >= 1.0, "{fit:#?}");
+        fit
+    };
+    let of_a_second = "window=60s/1s,min=20,fail=30%,open=20s,probes=10";
+    assert_eq!(explained(of_a_second).settings, config(of_a_second));
+    // Here others explain it as well, and are more usual.
+    let of_a_tenth = explained("window=60s/6s,min=20,fail=30%,open=20s,probes=10");
+    let window = &of_a_tenth.ranges[0];
+    let seconds = |text: &str| text.trim_end_matches('s').parse::<u32>().expect("seconds");
+    assert!(
+        (seconds(&window.low)..=seconds(&window.high)).contains(&60),
+        "{window:?}"
+    );
+}
+
 #[test]
 fn openings_on_slow_calls_are_seen_and_explained() {
     // Thirty calls a second, which take three seconds for two minutes: none fails.
@@ -360,35 +415,17 @@ fn openings_on_slow_calls_are_seen_and_explained() {
         .into_iter()
         .map(|(at, ..)| (at, took(at), false))
         .collect();
-    let all = calls_of(&asked);
-    let config: halfopen::Config = "window=100,min=20,slow=50%@2s,open=60s,probes=10"
-        .parse()
-        .expect("settings");
-    let options = Options {
-        config: config.clone(),
-        shared: false,
-    };
-    let replay = replay(&all.edges[0].calls, &options);
-    let sent: Vec<(i64, i64, bool)> = asked
-        .iter()
-        .zip(&replay.rejected)
-        .filter(|it| !it.1)
-        .map(|it| *it.0)
-        .collect();
-    assert!(sent.len() < asked.len() && replay.breakers[0].transitions.len() > 4);
-
-    let dataset = calls_of(&sent);
+    let settings = "window=100,min=20,slow=50%@2s,open=60s,probes=10";
+    let (dataset, truth) = behind(settings, &asked);
     let calls = &dataset.edges[0].calls;
     let mut observed = observe(&dataset.table, calls, false);
     let fits = observed::fit(&mut observed, calls);
     let told = seen(&observed).remove("web-0").expect("its states");
-    let truth: Changes = replay.breakers[0]
-        .transitions
-        .iter()
-        .map(|it| (it.at, it.to.as_str().to_owned()))
-        .collect();
     assert_eq!(told, truth);
-    assert_eq!((fits[0].agreement, &fits[0].settings), (1.0, &config));
+    assert_eq!(
+        (fits[0].agreement, &fits[0].settings),
+        (1.0, &config(settings))
+    );
     let slow = fits[0].ranges.iter().find(|it| it.setting == "slow");
     let slow = slow.expect("a range of the slow calls");
     assert!(

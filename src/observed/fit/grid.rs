@@ -8,11 +8,11 @@
 use super::{Period, Range};
 use crate::order;
 
-/// A window of calls or of nanoseconds in ten buckets.
+/// A window of calls, or of seconds in so many buckets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Window {
     Calls(u32),
-    Seconds(u32),
+    Seconds(u32, u32),
 }
 
 /// The best choice for one kind of window, and what is as good.
@@ -43,7 +43,8 @@ fn sizes() -> Vec<u32> {
     sizes
 }
 
-/// Lengths of time windows that people choose, in seconds.
+/// Lengths of time windows that people choose, in seconds. They are counted in buckets of a tenth (Polly,
+/// Hystrix) or of a second each (resilience4j).
 const SECONDS: &[u32] = &[1, 2, 3, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 300];
 
 /// The search, a window at a time.
@@ -81,9 +82,17 @@ impl Search {
     pub(super) fn new() -> Search {
         let sizes = sizes();
         let calls = sizes.iter().map(|&it| Window::Calls(it));
-        let windows = calls
-            .chain(SECONDS.iter().map(|&it| Window::Seconds(it)))
-            .collect();
+        let seconds = SECONDS.iter().flat_map(|&length| {
+            let buckets = if length == 10 {
+                vec![10]
+            } else {
+                vec![length, 10]
+            };
+            buckets
+                .into_iter()
+                .map(move |it| Window::Seconds(length, it))
+        });
+        let windows = calls.chain(seconds).collect();
         Search {
             sizes,
             windows,
@@ -104,7 +113,7 @@ impl Search {
             return;
         };
         self.done += 1;
-        let kind = usize::from(matches!(window, Window::Seconds(_)));
+        let kind = usize::from(matches!(window, Window::Seconds(..)));
         let (best, likeliest) = (&mut self.best[kind], &mut self.likeliest[kind]);
         let mut rates: Vec<Rates> = vec![Vec::new(); periods.len()];
         let mut table = vec![[0u32; 101]; self.sizes.len()];
@@ -187,12 +196,12 @@ fn widen(best: &mut Option<Best>, it: Choice) {
 impl Window {
     fn size(self) -> u32 {
         match self {
-            Window::Calls(size) | Window::Seconds(size) => size,
+            Window::Calls(size) | Window::Seconds(size, _) => size,
         }
     }
 
     fn is_round(&self) -> bool {
-        matches!(self, Window::Seconds(_)) || is_round(self.size())
+        matches!(self, Window::Seconds(..)) || is_round(self.size())
     }
 }
 
@@ -214,7 +223,7 @@ fn oddness(it: Choice) -> f64 {
     let size = match it.window {
         Window::Calls(100) => 0.0,
         Window::Calls(size) => of(size, &[10, 20, 50, 200]),
-        Window::Seconds(size) => of(size, &[10, 60]),
+        Window::Seconds(size, _) => of(size, &[10, 60]),
     };
     let whole = matches!(it.window, Window::Calls(size) if size == it.min);
     let min = match it.min {
@@ -251,10 +260,10 @@ fn rates_after(period: &Period, window: Window, rates: &mut Rates) {
         failures += u32::from(period.bad[at]);
         let leaves = |oldest: usize| match window {
             Window::Calls(size) => at + 1 - oldest > size as usize,
-            Window::Seconds(seconds) => {
-                let bucket = i64::from(seconds) * 100_000_000;
+            Window::Seconds(seconds, buckets) => {
+                let bucket = i64::from(seconds) * 1_000_000_000 / i64::from(buckets);
                 let number = |time: i64| time.div_euclid(bucket);
-                number(period.end[at]) - number(period.end[oldest]) >= 10
+                number(period.end[at]) - number(period.end[oldest]) >= i64::from(buckets)
             }
         };
         while leaves(oldest) {
@@ -339,7 +348,9 @@ impl Best {
     pub(super) fn window_text(&self) -> String {
         let window = match self.window {
             Window::Calls(size) => size.to_string(),
-            Window::Seconds(seconds) => format!("{seconds}s/{}ms", u64::from(seconds) * 100),
+            Window::Seconds(seconds, buckets) => {
+                format!("{seconds}s/{}ms", seconds * 1_000 / buckets)
+            }
         };
         format!("window={window},min={}", self.min)
     }
@@ -348,7 +359,7 @@ impl Best {
     pub(super) fn ranges(&self) -> Vec<Range> {
         let unit = match self.window {
             Window::Calls(_) => "",
-            Window::Seconds(_) => "s",
+            Window::Seconds(..) => "s",
         };
         let range = |setting, (low, high): (u32, u32), unit: &str| Range {
             setting,
