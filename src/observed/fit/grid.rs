@@ -2,7 +2,7 @@
 //!
 //! Owns the search. For one window the rate after each result is known; for one minimum, a period is
 //! explained by the thresholds above every rate before its trip and not above the highest at it. Counting
-//! those for each whole per cent gives, for all thresholds at once, how many periods are explained.
+//! where those begin and end gives, for all whole per cents at once, how many periods are explained.
 //! O(windows x (results + minimums x periods)). Pinned by `tests/it/fit.rs`.
 
 use super::{Period, Range};
@@ -116,7 +116,7 @@ impl Search {
         let kind = usize::from(matches!(window, Window::Seconds(..)));
         let (best, likeliest) = (&mut self.best[kind], &mut self.likeliest[kind]);
         let mut rates: Vec<Rates> = vec![Vec::new(); periods.len()];
-        let mut table = vec![[0u32; 101]; self.sizes.len()];
+        let mut table = vec![[0i32; 102]; self.sizes.len()];
         for (period, rates) in periods.iter().zip(&mut rates) {
             rates_after(period, window, rates);
             count(period, rates, &self.sizes, &mut table);
@@ -125,12 +125,14 @@ impl Search {
             if matches!(window, Window::Calls(size) if min > size) {
                 break;
             }
+            let mut sum = 0;
             for fail in 1..=100 {
+                sum += explained[fail as usize];
                 let choice = Choice {
                     window,
                     min,
                     fail,
-                    explained: explained[fail as usize],
+                    explained: sum.unsigned_abs(),
                 };
                 widen(best, choice);
                 prefer(likeliest, choice, periods, &rates);
@@ -283,8 +285,9 @@ fn reached(failures: u32, results: u32) -> u32 {
     (u64::from(failures) * 100 / u64::from(results.max(1))) as u32
 }
 
-/// For each minimum, adds one to the thresholds that explain the period.
-fn count(period: &Period, rates: &[(u32, u32)], sizes: &[u32], table: &mut [[u32; 101]]) {
+/// For each minimum, adds one where the thresholds begin that explain the period, and takes it back where
+/// they end.
+fn count(period: &Period, rates: &[(u32, u32)], sizes: &[u32], table: &mut [[i32; 102]]) {
     // The highest rates before the trip and at it, with at least so many results in the window: for
     // falling minimums ever more rates count.
     let mut order: Vec<(u32, u32, bool)> = Vec::with_capacity(rates.len());
@@ -316,13 +319,10 @@ fn count(period: &Period, rates: &[(u32, u32)], sizes: &[u32], table: &mut [[u32
     for place in (0..sizes.len()).rev() {
         least = least.max(before[place]);
         most = most.max(at_trip[place]);
-        let explains = if tripped {
-            least..=most.min(100)
-        } else {
-            least..=100
-        };
-        for fail in explains {
-            table[place][fail as usize] += 1;
+        let last = if tripped { most.min(100) } else { 100 };
+        if least <= last {
+            table[place][least as usize] += 1;
+            table[place][last as usize + 1] -= 1;
         }
     }
 }
