@@ -166,7 +166,7 @@ pub fn assumed_parts(assumed: &Assumed) -> Vec<(&'static str, String)> {
     let unit = |it: crate::ingest::time::Unit| ["@", it.as_str()].concat();
     [
         ("zone", assumed.zone.map(str::to_owned)),
-        ("dates", assumed.dates.map(|_| "month-first".to_owned())),
+        ("dates", assumed.dates.map(|it| it.replace('_', "-"))),
         ("start", assumed.start_unit.map(unit)),
         ("duration", assumed.duration_unit.map(unit)),
     ]

@@ -29,6 +29,7 @@ pub enum Code {
     ParentCycle,
     LostObjects,
     SpreadsheetIds,
+    MixedDates,
     AllFailed,
     Capped,
     Sampled,
@@ -65,6 +66,7 @@ impl Code {
             Code::ParentCycle => "parent_cycle",
             Code::LostObjects => "lost_objects",
             Code::SpreadsheetIds => "spreadsheet_ids",
+            Code::MixedDates => "mixed_dates",
             Code::AllFailed => "all_failed",
             Code::Capped => "capped",
             Code::Sampled => "sampled",
@@ -122,6 +124,10 @@ impl Code {
             }
             Code::SpreadsheetIds => {
                 "a spreadsheet rewrote the ids: no traces can be built from them, take the exporter's own file"
+            }
+            Code::MixedDates => {
+                "the dates of the file begin with the day (29/3) and with the month (3/29): those like 3/4 were read as \
+                 told, else as the first clear one; tell the order (dates=day-first or dates=month-first)"
             }
             Code::AllFailed => {
                 "every trace failed: either the export was filtered to errors, and a breaker replayed over it misleads, or \

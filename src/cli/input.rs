@@ -51,6 +51,7 @@ pub fn warn(dataset: &Dataset) {
         Code::ParentMissing,
         Code::CoarseTimes,
         Code::SpreadsheetIds,
+        Code::MixedDates,
         Code::NoParents,
         Code::NoStatus,
         Code::ToldMissing,

@@ -9,5 +9,6 @@ mod json;
 mod properties;
 mod real;
 mod support;
+mod times;
 mod told;
 mod writers;

@@ -15,11 +15,11 @@ use super::ids::{
 };
 use super::plan::{ABSENT, Plan};
 use super::sampling::{self, Rates};
-use super::time::{Stamp, Told, Unit, parse_duration};
+use super::time::{Mark, Stamp, Told, Unit, parse_duration};
 use crate::issues::{Code, Issues};
 use crate::outcome::{Evidence, Outcome, outcome};
 use crate::recorded;
-use crate::rows::{Kind, NONE, SpanRow, SpanRows};
+use crate::rows::{Kind, NONE, SpanRow, SpanRows, UNKNOWN_DURATION};
 
 /// When spans can start, in nanoseconds since 1970: from 1896 to 2116. With [`LONGEST`], the distance
 /// of any two times of a file and some room around them is an `i64`.
@@ -74,6 +74,35 @@ impl Tally {
     }
 }
 
+/// Whether dates like 3/4/2026 begin with the day. A file has one order: that of its first date that
+/// can only be read one way. Those before it were read month first, and are turned round by it.
+#[derive(Debug, Default)]
+struct Dates {
+    day_first: Option<bool>,
+    /// Dates of both orders were met.
+    mixed: bool,
+    /// Until the order is known: how many days later a row would begin the other way round, and how
+    /// many longer it would last. As many as there are rows, or fewer.
+    turns: Vec<[i16; 2]>,
+}
+
+const DAY: i64 = 86_400_000_000_000;
+
+impl Dates {
+    fn settle(&mut self, day_first: bool, rows: &mut SpanRows) {
+        self.day_first = Some(day_first);
+        let turns = std::mem::take(&mut self.turns);
+        for (at, [later, longer]) in turns.into_iter().enumerate().filter(|_| day_first) {
+            rows.start[at] += i64::from(later) * DAY;
+            let duration = &mut rows.duration[at];
+            if longer != 0 && *duration != UNKNOWN_DURATION {
+                let turned = duration.checked_add_signed(i64::from(longer) * DAY);
+                *duration = turned.unwrap_or(UNKNOWN_DURATION);
+            }
+        }
+    }
+}
+
 /// What is read so far, and what was noticed on nearly every row.
 #[derive(Debug, Default)]
 pub(super) struct Intake {
@@ -88,8 +117,7 @@ pub(super) struct Intake {
     coarse: Tally,
     /// Starts that are finer than seconds.
     fine: u64,
-    /// A date was met of which it is not told whether it begins with the day.
-    month_first: bool,
+    dates: Dates,
     /// Something told how a span ended, or could have: attributes name failures alone.
     outcome_told: bool,
     made_up: String,
@@ -112,13 +140,16 @@ impl Intake {
             return self.note_cell(plan, Code::NotASpan, Field::Annotation, row, annotation);
         }
         let text = cell(Field::Start);
-        let start = plan.time(text, plan.start_unit);
+        let start = plan.time(text, plan.start_unit, self.dates.day_first);
         let start = start.and_then(|it| with_nanos(it, rare(Field::Nanos)));
-        let Some(start) = start.filter(|it| STARTS.contains(&it.ns)) else {
+        let Some(mut start) = start.filter(|it| STARTS.contains(&it.ns)) else {
             return self.note_cell(plan, Code::BadTime, Field::Start, row, text);
         };
         self.note_stamp(start, plan, row);
-        let duration = self.duration(plan, record, start.ns, row);
+        let duration = match start.mark {
+            Mark::None => self.duration(plan, record, start.ns, row),
+            _ => self.take_date(plan, record, &mut start, row),
+        };
 
         let exporter = plan.exporter;
         let (mut trace, mut span, mut parent) =
@@ -294,12 +325,63 @@ impl Intake {
         if !stamp.zoned && !plan.zone_told {
             self.unzoned.note(row);
         }
-        self.month_first |= stamp.ambiguous;
         if stamp.fine {
             self.fine += 1;
         } else {
             self.coarse.note(row);
         }
+    }
+
+    /// Settles the order of dates of a row whose start is one, and reads its duration.
+    #[cold]
+    #[inline(never)]
+    fn take_date(
+        &mut self,
+        plan: &Plan,
+        record: Record<'_>,
+        start: &mut Stamp,
+        row: u64,
+    ) -> Option<u64> {
+        let end_of = |dates: &Dates| {
+            let text = cell(plan, record, Field::End);
+            plan.time(text, plan.end_unit, dates.day_first)
+        };
+        let end = end_of(&self.dates);
+        let of_end = end.map_or(Mark::None, |it| it.mark);
+        for (field, mark) in [(Field::Start, start.mark), (Field::End, of_end)] {
+            let day_first = match mark {
+                Mark::DayFirst => true,
+                Mark::MonthFirst => false,
+                _ => continue,
+            };
+            match plan.told.day_first.or(self.dates.day_first) {
+                None => self.dates.settle(day_first, &mut self.rows),
+                Some(order) if order == day_first => {}
+                Some(_) => {
+                    self.dates.mixed = true;
+                    let text = cell(plan, record, field);
+                    self.note_cell(plan, Code::MixedDates, field, row, text);
+                }
+            }
+        }
+        let known = plan.told.day_first.or(self.dates.day_first);
+        if let (Mark::Either(later), Some(true)) = (start.mark, known) {
+            start.ns += i64::from(later) * DAY;
+        }
+        let duration = self.duration(plan, record, start.ns, row);
+        if let (Mark::Either(later), None) = (start.mark, known) {
+            let of_end = end.filter(|it| {
+                let extent = extent(start.ns, it.ns);
+                duration.is_some_and(|ns| extent == Told::Ns(ns))
+            });
+            let longer = of_end.map_or(0, |it| match it.mark {
+                Mark::Either(end) => end - later,
+                _ => -later,
+            });
+            self.dates.turns.resize(self.rows.len(), [0; 2]);
+            self.dates.turns.push([later, longer]);
+        }
+        duration
     }
 
     fn duration(&mut self, plan: &Plan, record: Record<'_>, start: i64, row: u64) -> Option<u64> {
@@ -309,7 +391,8 @@ impl Intake {
         }
         let end = || {
             let text = cell(plan, record, Field::End);
-            plan.time(text, plan.end_unit).map(|it| it.ns)
+            let end = plan.time(text, plan.end_unit, self.dates.day_first);
+            end.map(|it| it.ns)
         };
         let (told, field) = match plan.duration_from_end().then(end).flatten() {
             Some(end) => (extent(start, end), Field::End),
@@ -459,9 +542,18 @@ impl Intake {
         }
     }
 
-    /// Whether dates were read as beginning with the month for want of better knowledge.
-    pub(super) fn assumed_month_first(&self) -> bool {
-        self.month_first
+    /// What dates were read as beginning with for want of better knowledge.
+    pub(super) fn assumed_dates(&self) -> Option<&'static str> {
+        let Dates {
+            day_first,
+            mixed,
+            turns,
+        } = &self.dates;
+        match day_first {
+            None => (turns.iter().any(|it| *it != [0; 2])).then_some("month_first"),
+            Some(true) => mixed.then_some("day_first"),
+            Some(false) => mixed.then_some("month_first"),
+        }
     }
 
     /// Whether times were read as UTC for want of a zone.

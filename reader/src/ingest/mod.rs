@@ -221,7 +221,7 @@ impl Reader {
             intake.issues.note(Code::RowTruncated, None, None, None);
         }
         let zone = intake.assumed_utc().then_some("UTC");
-        let dates = intake.assumed_month_first().then_some("month_first");
+        let dates = intake.assumed_dates();
         let start_unit = plan.start_unit.filter(|_| plan.start_unit_assumed);
         let duration_unit = plan.duration_unit_assumed.then_some(plan.duration_unit);
         Ok(Reading {

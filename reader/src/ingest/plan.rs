@@ -65,10 +65,15 @@ impl Plan {
         self.column(field) != ABSENT
     }
 
-    /// A time of this file.
+    /// A time of this file, the dates of which begin as told, else as `day_first` says.
     #[inline]
-    pub(super) fn time(&self, text: &str, unit: Option<Unit>) -> Option<Stamp> {
-        let stamp = parse_time_in(text, unit, self.told.day_first)?;
+    pub(super) fn time(
+        &self,
+        text: &str,
+        unit: Option<Unit>,
+        day_first: Option<bool>,
+    ) -> Option<Stamp> {
+        let stamp = parse_time_in(text, unit, self.told.day_first.or(day_first))?;
         match self.told.zone {
             Some(seconds) if !stamp.zoned => Some(Stamp {
                 ns: stamp.ns.checked_sub(i64::from(seconds) * 1_000_000_000)?,

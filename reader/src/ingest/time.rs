@@ -76,8 +76,21 @@ pub struct Stamp {
     pub zoned: bool,
     /// Whether the text is finer than seconds.
     pub fine: bool,
-    /// Whether it could as well be read with the day and the month the other way round.
-    pub ambiguous: bool,
+    /// What else is to be said about it.
+    pub mark: Mark,
+}
+
+/// What the text of a time tells of the file that it stands in. Nearly all tell nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// Nothing.
+    None,
+    /// A date that can only begin with the day, like 29/3/2026.
+    DayFirst,
+    /// A date that can only begin with the month, like 3/29/2026.
+    MonthFirst,
+    /// A date like 3/4/2026, read as beginning with the month: this many days later otherwise.
+    Either(i16),
 }
 
 /// Reads a time. `unit` is that of a plain number; without one, its digits tell.
@@ -85,7 +98,7 @@ pub fn parse_time(text: &str, unit: Option<Unit>) -> Option<Stamp> {
     parse_time_in(text, unit, None)
 }
 
-/// Reads a time of a file of which somebody told whether dates like 3/4/2026 begin with the day.
+/// Reads a time of a file of which is known whether dates like 3/4/2026 begin with the day.
 pub fn parse_time_in(text: &str, unit: Option<Unit>, day_first: Option<bool>) -> Option<Stamp> {
     let bytes = text.as_bytes();
     if let Some(stamp) = fixed_shape(bytes) {
@@ -110,7 +123,7 @@ fn epoch(number: Number, unit: Option<Unit>) -> Option<Stamp> {
         ns: if number.negative { -ns } else { ns },
         zoned: true,
         fine: unit != Unit::S || number.scale > 0,
-        ambiguous: false,
+        mark: Mark::None,
     })
 }
 
@@ -168,7 +181,7 @@ fn finish(day: i64, clock: Clock, fraction: u32, fine: bool, rest: &[u8]) -> Opt
         ns,
         zoned: offset.is_some(),
         fine,
-        ambiguous: false,
+        mark: Mark::None,
     })
 }
 
@@ -247,7 +260,7 @@ fn days(year: i32, month: u32, day: u32) -> Option<i64> {
 /// The shapes with an unpadded hour, other orders of the date, names of months, AM and PM.
 fn loose_shape(b: &[u8], day_first: Option<bool>) -> Option<Stamp> {
     let mut at = Cursor(b);
-    let mut ambiguous = false;
+    let mut mark = Mark::None;
     let (year, month, day) = if at.0.first()?.is_ascii_alphabetic() {
         // Mar 29, 2026 @ 01:00:45.020
         let month = at.month()?;
@@ -266,11 +279,21 @@ fn loose_shape(b: &[u8], day_first: Option<bool>) -> Option<Stamp> {
             _ if first > 31 => (first, second, third),
             b'.' => (third, second, first),
             // 3/29/2026 is American, 29/3/2026 cannot be.
-            _ if first <= 12 && (second > 12 || day_first != Some(true)) => {
-                ambiguous = second <= 12 && first != second && day_first.is_none();
+            _ if first > 12 => {
+                mark = Mark::DayFirst;
+                (third, second, first)
+            }
+            _ if second > 12 => {
+                mark = Mark::MonthFirst;
                 (third, first, second)
             }
-            _ => (third, second, first),
+            _ if day_first == Some(true) => (third, second, first),
+            _ => {
+                if day_first.is_none() {
+                    mark = Mark::Either(0);
+                }
+                (third, first, second)
+            }
         }
     };
     at.skip(b" ,@Tt");
@@ -301,8 +324,12 @@ fn loose_shape(b: &[u8], day_first: Option<bool>) -> Option<Stamp> {
         }
     }
     let year = i32::try_from(year).ok().filter(|&year| year >= 1000)?;
-    let stamp = finish(days(year, month, day)?, clock, ns, fine, at.0)?;
-    Some(Stamp { ambiguous, ..stamp })
+    let date = days(year, month, day)?;
+    if let Mark::Either(later) = &mut mark {
+        *later = i16::try_from(days(year, day, month)? - date).ok()?;
+    }
+    let stamp = finish(date, clock, ns, fine, at.0)?;
+    Some(Stamp { mark, ..stamp })
 }
 
 /// What is left of a text.

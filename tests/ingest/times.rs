@@ -1,0 +1,160 @@
+//! What a column of times or durations tells as a whole.
+
+use herdscope::ingest::time::print_time;
+use herdscope::ingest::{Limits, Reader, Reading};
+
+use crate::support::{print, read, read_with};
+
+/// The starts of a table with one span a start.
+fn dated(starts: &[&str]) -> String {
+    let mut csv = "trace_id,span_id,start,duration_ms\n".to_owned();
+    for (at, start) in starts.iter().enumerate() {
+        csv.push_str(&format!("t,{at},{start},5\n"));
+    }
+    csv
+}
+
+fn starts(reading: &Reading) -> Vec<String> {
+    let starts = reading.rows.start.iter().map(|&it| print_time(it));
+    starts.map(|it| it[..19].to_owned()).collect()
+}
+
+fn issues(reading: &Reading) -> Vec<String> {
+    let lines = print(reading);
+    let lines = lines.lines().filter_map(|it| it.strip_prefix("! "));
+    lines.map(str::to_owned).collect()
+}
+
+#[track_caller]
+fn check_dates(written: &[&str], expected: &[&str], assumed: Option<&str>) {
+    let csv = dated(written);
+    let reading = read(csv.as_bytes()).unwrap();
+    assert_eq!(starts(&reading), expected);
+    assert_eq!(reading.assumed.dates, assumed);
+    for piece in [1, 7, 64] {
+        let pieces = read_with(csv.as_bytes(), Limits::TIGHT, piece).unwrap();
+        assert_eq!(print(&pieces), print(&reading), "in pieces of {piece}");
+    }
+}
+
+#[test]
+fn dates_of_a_file_have_one_order() {
+    // Nothing tells it.
+    check_dates(
+        &["3/4/2026 10:00:00.5Z", "3/3/2026 10:00:00.5Z"],
+        &["2026-03-04T10:00:00", "2026-03-03T10:00:00"],
+        Some("month_first"),
+    );
+    check_dates(&["3/3/2026 10:00:00.5Z"], &["2026-03-03T10:00:00"], None);
+    // A date in the middle tells those before it, too.
+    check_dates(
+        &[
+            "01/03/2026 10:00:00.5Z",
+            "3/4/2026 10:00:00.5Z",
+            "2026-03-04 10:00:00.5Z",
+            "29/3/2026 10:00:00.5Z",
+            "3/4/2026 10:00:00.5Z",
+        ],
+        &[
+            "2026-03-01T10:00:00",
+            "2026-04-03T10:00:00",
+            "2026-03-04T10:00:00",
+            "2026-03-29T10:00:00",
+            "2026-04-03T10:00:00",
+        ],
+        None,
+    );
+    check_dates(
+        &["3/4/2026 10:00:00.5Z", "3/29/2026 10:00:00.5Z"],
+        &["2026-03-04T10:00:00", "2026-03-29T10:00:00"],
+        None,
+    );
+    // Clocks and zones stay as they are, across midnight, too.
+    check_dates(
+        &[
+            "3/4/2026 01:00:00.5 +02:00",
+            "12/12/2026 11:30:00.5 PM",
+            "29/3/2026 10:00:00.5Z",
+        ],
+        &[
+            "2026-04-02T23:00:00",
+            "2026-12-12T23:30:00",
+            "2026-03-29T10:00:00",
+        ],
+        None,
+    );
+    // Of both orders that of the first clear date.
+    check_dates(
+        &[
+            "2/13/2026 10:00:00.5Z",
+            "3/2/2026 10:00:00.5Z",
+            "13/2/2026 10:00:00.5Z",
+        ],
+        &[
+            "2026-02-13T10:00:00",
+            "2026-03-02T10:00:00",
+            "2026-02-13T10:00:00",
+        ],
+        Some("month_first"),
+    );
+    check_dates(
+        &[
+            "3/2/2026 10:00:00.5Z",
+            "13/2/2026 10:00:00.5Z",
+            "2/13/2026 10:00:00.5Z",
+        ],
+        &[
+            "2026-02-03T10:00:00",
+            "2026-02-13T10:00:00",
+            "2026-02-13T10:00:00",
+        ],
+        Some("day_first"),
+    );
+}
+
+#[test]
+fn dates_of_both_orders_are_said() {
+    let csv = dated(&[
+        "2/13/2026 10:00:00.5Z",
+        "3/2/2026 10:00:00.5Z",
+        "13/2/2026 10:00:00.5Z",
+    ]);
+    let said = |told: &str| {
+        let mut reader = Reader::new(Limits::default()).telling(told.parse().unwrap());
+        reader.push(csv.as_bytes()).unwrap();
+        let reading = reader.finish().unwrap();
+        (starts(&reading)[1].clone(), issues(&reading))
+    };
+    let of = |start: &str, issue: &str| (start.to_owned(), vec![issue.to_owned()]);
+    let month = "mixed_dates x1 row 4 start \"13/2/2026 10:00:00.5Z\"";
+    assert_eq!(said(""), of("2026-03-02T10:00:00", month));
+    assert_eq!(said("dates=month-first"), of("2026-03-02T10:00:00", month));
+    let day = "mixed_dates x1 row 2 start \"2/13/2026 10:00:00.5Z\"";
+    assert_eq!(said("dates=day-first"), of("2026-02-03T10:00:00", day));
+}
+
+#[track_caller]
+fn check_ends(rows: &[[&str; 2]], seconds: &[u64]) {
+    let mut csv = "trace_id,span_id,start,end\n".to_owned();
+    for (at, [start, end]) in rows.iter().enumerate() {
+        csv.push_str(&format!("t,{at},{start},{end}\n"));
+    }
+    let reading = read(csv.as_bytes()).unwrap();
+    let expected: Vec<u64> = seconds.iter().map(|it| it * 1_000_000_000).collect();
+    assert_eq!(reading.rows.duration, expected);
+}
+
+#[test]
+fn ends_turn_with_their_starts() {
+    let midnight = ["3/4/2026 23:59:59.5Z", "4/4/2026 00:00:00.5Z"];
+    let clear = ["29/3/2026 10:00:00.5Z", "29/3/2026 10:00:02.5Z"];
+    check_ends(&[midnight], &[30 * 86_400 + 1]);
+    check_ends(&[midnight, clear], &[1, 2]);
+    // An end that tells the order of its own row, one that is no such date, one that is turned alone.
+    check_ends(&[["12/4/2026 23:59:59.5Z", "13/4/2026 00:00:01.5Z"]], &[2]);
+    let iso = ["3/4/2026 10:00:00.5Z", "2026-04-03T10:00:01.5Z"];
+    check_ends(&[iso, clear], &[1, 2]);
+    let same = ["3/3/2026 23:59:59.5Z", "4/3/2026 00:00:01.5Z"];
+    check_ends(&[same], &[30 * 86_400 + 2]);
+    check_ends(&[same, clear], &[2, 2]);
+}
