@@ -29,6 +29,7 @@ pub enum Code {
     ParentCycle,
     LostObjects,
     SpreadsheetIds,
+    SpreadsheetTimes,
     MixedDates,
     AllFailed,
     Capped,
@@ -66,6 +67,7 @@ impl Code {
             Code::ParentCycle => "parent_cycle",
             Code::LostObjects => "lost_objects",
             Code::SpreadsheetIds => "spreadsheet_ids",
+            Code::SpreadsheetTimes => "spreadsheet_times",
             Code::MixedDates => "mixed_dates",
             Code::AllFailed => "all_failed",
             Code::Capped => "capped",
@@ -124,6 +126,10 @@ impl Code {
             }
             Code::SpreadsheetIds => {
                 "a spreadsheet rewrote the ids: no traces can be built from them, take the exporter's own file"
+            }
+            Code::SpreadsheetTimes => {
+                "a spreadsheet rewrote the times and lost their last digits: the spans stand at a few instants, no order or \
+                 rate can be told from them; take the exporter's own file"
             }
             Code::MixedDates => {
                 "the dates of the file begin with the day (29/3) and with the month (3/29): those like 3/4 were read as \

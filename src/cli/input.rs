@@ -51,6 +51,7 @@ pub fn warn(dataset: &Dataset) {
         Code::ParentMissing,
         Code::CoarseTimes,
         Code::SpreadsheetIds,
+        Code::SpreadsheetTimes,
         Code::MixedDates,
         Code::NoParents,
         Code::NoStatus,

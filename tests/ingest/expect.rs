@@ -121,7 +121,11 @@ const EXPECTED: &[(&str, Check)] = &[
         it.durations() == [49_877_000, 7_614_000, 12_000_000]
     }),
     ("16_scientific_notation", |it| {
-        it.count(Code::SpreadsheetIds) == 2 && it.traces() == 2 && it.parent(1).is_none()
+        let times = it.count(Code::SpreadsheetTimes);
+        it.count(Code::SpreadsheetIds) == 2
+            && times == 2
+            && it.traces() == 2
+            && it.parent(1).is_none()
     }),
     ("17_hex_id_like_number", |it| {
         it.traces() == 2 && it.trace(1) == "123" && it.span(1) == "1e10"

@@ -3,7 +3,7 @@
 use herdscope::ingest::time::print_time;
 use herdscope::ingest::{Limits, Reader, Reading};
 
-use crate::support::{print, read, read_with};
+use crate::support::{check, print, read, read_with};
 
 /// The starts of a table with one span a start.
 fn dated(starts: &[&str]) -> String {
@@ -157,4 +157,28 @@ fn ends_turn_with_their_starts() {
     let same = ["3/3/2026 23:59:59.5Z", "4/3/2026 00:00:01.5Z"];
     check_ends(&[same], &[30 * 86_400 + 2]);
     check_ends(&[same, clear], &[2, 2]);
+}
+
+#[test]
+fn times_that_a_spreadsheet_rewrote_are_said() {
+    let said = |starts: &[&str]| issues(&read(dated(starts).as_bytes()).unwrap());
+    let exact = "1.774746045020290255E18";
+    let rounded = "1.77475E+18";
+    let lost =
+        |count: u64, row: u64| format!("spreadsheet_times x{count} row {row} start \"{rounded}\"");
+    assert_eq!(said(&[rounded, rounded]), [lost(2, 2)]);
+    assert_eq!(said(&[exact, rounded, rounded]), [lost(2, 3)]);
+    // A round time now and then.
+    assert_eq!(said(&[exact, rounded, exact]), [""; 0]);
+    // Durations are not told by such ends, and no rate or row is lost.
+    check(
+        "trace_id,span_id,service,start_ns,end_ns,duration_us\n\
+         t,a,s,1.77475E+18,1.77476E+18,25296\n\
+         t,b,s,1.77475E+18,1.77475E+18,\n",
+        r#"generic
+           ! spreadsheet_times x2 row 2 start_ns "1.77475E+18"
+           ! bad_duration x1 row 3 end_ns "1.77475E+18"
+           t/a<- 2026-03-29T02:06:40.000000000Z 25.296ms s "" unset success @- >- "" #2
+           t/b<- 2026-03-29T02:06:40.000000000Z ? s "" unset success @- >- "" #3"#,
+    );
 }

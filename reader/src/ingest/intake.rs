@@ -147,8 +147,8 @@ impl Intake {
         };
         self.note_stamp(start, plan, row);
         let duration = match start.mark {
-            Mark::None => self.duration(plan, record, start.ns, row),
-            _ => self.take_date(plan, record, &mut start, row),
+            Mark::None => self.duration(plan, record, start, row),
+            _ => self.settle_mark(plan, record, &mut start, row),
         };
 
         let exporter = plan.exporter;
@@ -327,26 +327,28 @@ impl Intake {
         }
         if stamp.fine {
             self.fine += 1;
-        } else {
+        } else if stamp.mark != Mark::Rounded {
             self.coarse.note(row);
         }
     }
 
-    /// Settles the order of dates of a row whose start is one, and reads its duration.
+    /// Heeds what a start tells of the file, and reads the row's duration.
     #[cold]
     #[inline(never)]
-    fn take_date(
+    fn settle_mark(
         &mut self,
         plan: &Plan,
         record: Record<'_>,
         start: &mut Stamp,
         row: u64,
     ) -> Option<u64> {
-        let end_of = |dates: &Dates| {
-            let text = cell(plan, record, Field::End);
-            plan.time(text, plan.end_unit, dates.day_first)
-        };
-        let end = end_of(&self.dates);
+        if start.mark == Mark::Rounded {
+            let text = cell(plan, record, Field::Start);
+            self.note_cell(plan, Code::SpreadsheetTimes, Field::Start, row, text);
+            return self.duration(plan, record, *start, row);
+        }
+        let end = cell(plan, record, Field::End);
+        let end = plan.time(end, plan.end_unit, self.dates.day_first);
         let of_end = end.map_or(Mark::None, |it| it.mark);
         for (field, mark) in [(Field::Start, start.mark), (Field::End, of_end)] {
             let day_first = match mark {
@@ -368,7 +370,7 @@ impl Intake {
         if let (Mark::Either(later), Some(true)) = (start.mark, known) {
             start.ns += i64::from(later) * DAY;
         }
-        let duration = self.duration(plan, record, start.ns, row);
+        let duration = self.duration(plan, record, *start, row);
         if let (Mark::Either(later), None) = (start.mark, known) {
             let of_end = end.filter(|it| {
                 let extent = extent(start.ns, it.ns);
@@ -384,7 +386,7 @@ impl Intake {
         duration
     }
 
-    fn duration(&mut self, plan: &Plan, record: Record<'_>, start: i64, row: u64) -> Option<u64> {
+    fn duration(&mut self, plan: &Plan, record: Record<'_>, start: Stamp, row: u64) -> Option<u64> {
         let mut text = cell(plan, record, Field::Duration);
         if plan.exporter.rows_are_ends_of_calls {
             text = text.strip_prefix('-').unwrap_or(text);
@@ -392,8 +394,10 @@ impl Intake {
         let end = || {
             let text = cell(plan, record, Field::End);
             let end = plan.time(text, plan.end_unit, self.dates.day_first);
+            let end = end.filter(|it| it.mark != Mark::Rounded && start.mark != Mark::Rounded);
             end.map(|it| it.ns)
         };
+        let start = start.ns;
         let (told, field) = match plan.duration_from_end().then(end).flatten() {
             Some(end) => (extent(start, end), Field::End),
             None => match parse_duration(text, plan.duration_unit, plan.decimal_comma) {
@@ -457,6 +461,10 @@ impl Intake {
 
     /// What can be said about the whole only at its end.
     pub(super) fn finish(&mut self, plan: &Plan) {
+        // Now and then a time has few digits of its own.
+        if self.issues.count(Code::SpreadsheetTimes) * 2 <= self.rows.len() as u64 {
+            self.issues.forget(Code::SpreadsheetTimes);
+        }
         let rates = self.rates.words();
         let mut add = |code, tally: Tally, field, got| {
             if tally.count > 0 {

@@ -91,6 +91,8 @@ pub enum Mark {
     MonthFirst,
     /// A date like 3/4/2026, read as beginning with the month: this many days later otherwise.
     Either(i16),
+    /// A number with an exponent whose digits end above the second: 1.77475E+12 milliseconds.
+    Rounded,
 }
 
 /// Reads a time. `unit` is that of a plain number; without one, its digits tell.
@@ -119,11 +121,12 @@ fn epoch(number: Number, unit: Option<Unit>) -> Option<Stamp> {
         .or_else(|| Unit::of_epoch(number.whole()))
         .unwrap_or(Unit::Ms);
     let ns = i64::try_from(number.times(unit.ns())?).ok()?;
+    let rounded = number.scale < 0 && number.scale.unsigned_abs() + unit.ns().ilog10() >= 9;
     Some(Stamp {
         ns: if number.negative { -ns } else { ns },
         zoned: true,
-        fine: unit != Unit::S || number.scale > 0,
-        mark: Mark::None,
+        fine: (unit != Unit::S || number.scale > 0) && !rounded,
+        mark: if rounded { Mark::Rounded } else { Mark::None },
     })
 }
 
@@ -707,6 +710,21 @@ mod tests {
         assert_eq!(told("2026-01-05 10:00:00.500"), Some((false, true)));
         assert_eq!(told("1767607200"), Some((true, false)));
         assert_eq!(told("1767607200000"), Some((true, true)));
+        let mark = |text| parse_time(text, None).map(|it| it.mark);
+        let rounded = ["1.77475E+18", "1.77475E+12", "1.77E12", "1.774746E+15"];
+        for text in rounded {
+            assert_eq!(mark(text), Some(Mark::Rounded), "{text}");
+        }
+        let exact = [
+            "1.774746045020290255E18",
+            "1.77474604502029E+018",
+            "1.774746045E+9",
+            "1.774746045020E+12",
+            "1774746045020000000",
+        ];
+        for text in exact {
+            assert_eq!(mark(text), Some(Mark::None), "{text}");
+        }
     }
 
     #[test]
