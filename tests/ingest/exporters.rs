@@ -68,7 +68,7 @@ fn the_order_of_columns_does_not_matter() {
 }
 
 #[test]
-fn clickhouse_in_any_subset_and_case() {
+fn clickhouse_in_any_subset_of_its_spelling() {
     check(
         "Timestamp,TraceId,SpanId,ParentSpanId,ServiceName,Duration\n\
          2026-01-05 10:00:00.000000001,t,s,,api,1500\n",
@@ -77,15 +77,42 @@ fn clickhouse_in_any_subset_and_case() {
            t/s<- 2026-01-05T10:00:00.000000001Z 1.5us api "" unset success @- >- "" #2"#,
     );
     check(
-        "DURATION,SPANNAME,TIMESTAMP,TRACEID,STATUSCODE\n\
-         1500,GET,2026-01-05 10:00:00.000000001,t,STATUS_CODE_ERROR\n",
+        "Duration,SpanName,Timestamp\n1500.0,GET,2026-01-05 10:00:00.000000001\n",
         r#"clickhouse zone=UTC duration=ns
-           ! zone_assumed x1 row 2 TIMESTAMP
-           t/row:2<- 2026-01-05T10:00:00.000000001Z 1.5us  "GET" unset failure @- >- "" #2"#,
+           ! missing_id x1 row 2
+           ! zone_assumed x1 row 2 Timestamp
+           row:2/row:2<- 2026-01-05T10:00:00.000000001Z 1.5us  "GET" unset success @- >- "" #2"#,
     );
+}
+
+#[test]
+fn durations_of_what_is_not_clickhouse_are_judged() {
+    let unit = |header: &str, duration: &str| {
+        let csv = format!("{header}\n2026-01-05T10:00:00.020Z,t,s,n,client,{duration}\n");
+        let reading = read(csv.as_bytes()).unwrap();
+        let guessed = reading.issues.count(herdscope::issues::Code::UnitAssumed);
+        (reading.exporter, reading.rows.duration[0], guessed)
+    };
     // The same words in other capitals are somebody else's.
-    let homemade = "timestamp,traceId,spanId,serviceName,duration\n1767607200000,t,s,api,15\n";
-    assert_eq!(read(homemade.as_bytes()).unwrap().exporter, "generic");
+    let others = [
+        "timestamp,traceId,spanId,spanName,spanKind,duration",
+        "timestamp,traceid,spanid,spanname,spankind,duration",
+        "TIMESTAMP,TRACEID,SPANID,SPANNAME,SPANKIND,DURATION",
+        "timestamp,trace_id,span_id,span_name,span_kind,duration",
+    ];
+    for header in others {
+        assert_eq!(unit(header, "250"), ("generic", 250_000_000, 1), "{header}");
+        assert_eq!(
+            unit(header, "25296404"),
+            ("generic", 25_296_404, 1),
+            "{header}"
+        );
+    }
+    // And what has a fraction is no count of nanoseconds.
+    let pascal = "Timestamp,TraceId,SpanId,SpanName,SpanKind,Duration";
+    assert_eq!(unit(pascal, "12.5"), ("generic", 12_500_000, 1));
+    assert_eq!(unit(pascal, "12"), ("clickhouse", 12, 0));
+    assert_eq!(unit(pascal, "1.5E+3"), ("clickhouse", 1_500, 0));
 }
 
 #[test]

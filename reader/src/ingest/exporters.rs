@@ -125,8 +125,8 @@ pub struct Exporter {
     pub any: &'static [&'static str],
     /// How many of `any` it takes.
     pub at_least: usize,
-    /// Headers that count as some of `any` when they are spelled exactly so, or all in one case:
-    /// other exporters write the same words with other capitals or with separators.
+    /// Headers that count as some of `any` when they are spelled exactly so: other exporters write the
+    /// same words with other capitals or with separators.
     pub spelled: &'static [&'static str],
     /// Columns by header, the preferred one first: a blank cell gives way to the next one. A field
     /// that is not listed is looked up among the common names.
@@ -266,21 +266,19 @@ pub static EXPORTERS: &[Exporter] = &[
     Exporter {
         name: "clickhouse",
         signature: &["timestamp", "duration"],
-        any: &[
-            "spanname",
-            "spankind",
-            "spanattributes",
-            "resourceattributes",
-            "scopename",
-            "eventsname",
-        ],
         at_least: 1,
         spelled: &[
             "TraceId",
             "SpanId",
             "ParentSpanId",
+            "SpanName",
+            "SpanKind",
             "ServiceName",
+            "ResourceAttributes",
+            "ScopeName",
+            "SpanAttributes",
             "StatusCode",
+            "Events.Name",
         ],
         duration_unit: Some(Unit::Ns),
         layouts: &[

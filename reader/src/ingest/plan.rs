@@ -108,11 +108,7 @@ impl Plan {
 /// The exporter whose headers these are.
 pub(super) fn recognise(headers: &[String], normals: &[String]) -> &'static Exporter {
     let has = |name: &&&str| normals.iter().any(|it| it == **name);
-    let spelled = |name: &&&str| {
-        let (lower, upper) = (name.to_ascii_lowercase(), name.to_ascii_uppercase());
-        let same = |it: &String| it == **name || *it == lower || *it == upper;
-        headers.iter().any(same)
-    };
+    let spelled = |name: &&&str| headers.iter().any(|it| it == **name);
     let mut best = (0, &GENERIC);
     for exporter in EXPORTERS {
         let any = exporter.any.iter().filter(has).count();
@@ -225,6 +221,12 @@ pub(super) fn plan(
                 }
             }
         }
+    }
+    // Who counts nanoseconds counts whole ones.
+    let column = columns[Field::Duration as usize][0] as usize;
+    let mut cells = sample.iter().filter_map(|row| row.get(column));
+    if of_exporter[2] == Some(Unit::Ns) && cells.any(|it| has_fraction(it)) {
+        return plan(Some(&GENERIC), headers, sample, decimal_comma, told);
     }
     for field in [Field::Start, Field::End, Field::Duration] {
         let unit = &mut units[field as usize];
@@ -344,6 +346,12 @@ fn is_plain_number(text: &str) -> bool {
     text.bytes().any(|b| b.is_ascii_digit())
         && text.bytes().all(digits)
         && parse_duration(text, Unit::Ns, false) != time::Told::Nothing
+}
+
+/// Whether a number has digits other than zeros behind its point.
+fn has_fraction(text: &str) -> bool {
+    let thousandths = parse_duration(text, Unit::Us, false);
+    is_plain_number(text) && matches!(thousandths, time::Told::Ns(it) if it % 1_000 > 0)
 }
 
 fn whole(text: &str) -> Option<u128> {
