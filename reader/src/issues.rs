@@ -150,7 +150,9 @@ impl Code {
                 "the JSON is broken there: the rest of that document was left out, export it again"
             }
             Code::ZoneAssumed => "times without a zone were read as UTC",
-            Code::UnitAssumed => "a unit was guessed from the numbers",
+            Code::UnitAssumed => {
+                "a unit was guessed from the numbers; if they are another's, tell it (start=@ms, duration=@us)"
+            }
             Code::RowTooLong => {
                 "rows longer than any span were left out, in a table up to the next line break: a quote that is never closed does this"
             }
@@ -237,7 +239,7 @@ impl Serialize for Issue {
 pub struct Issues(Vec<Issue>);
 
 impl Issues {
-    /// Notes one more case of `code`. Place and value are kept from the first case alone.
+    /// Notes one more case of `code`. Place and value are kept from the first row alone.
     pub fn note(&mut self, code: Code, row: Option<u64>, column: Option<&str>, got: Option<&str>) {
         self.add(code, 1, row, column, got);
     }
@@ -257,8 +259,8 @@ impl Issues {
         match self.0.iter_mut().find(same) {
             Some(issue) => {
                 issue.count += count;
-                if let (Some(first), Some(row)) = (issue.first_row, row) {
-                    issue.first_row = Some(first.min(row));
+                if row.is_some_and(|row| issue.first_row.is_some_and(|first| row < first)) {
+                    (issue.first_row, issue.got) = (row, got.map(shortened));
                 }
             }
             None => self.0.push(Issue {

@@ -182,3 +182,74 @@ fn times_that_a_spreadsheet_rewrote_are_said() {
            t/b<- 2026-03-29T02:06:40.000000000Z ? s "" unset success @- >- "" #3"#,
     );
 }
+
+#[test]
+fn numbers_of_another_unit_than_their_column_are_read_by_their_digits() {
+    let said = |column: &str, numbers: &[&str]| {
+        let mut csv = format!("trace_id,span_id,{column},duration_ms\n");
+        for (at, number) in numbers.iter().enumerate() {
+            csv.push_str(&format!("t,{at},{number},5\n"));
+        }
+        let reading = read(csv.as_bytes()).unwrap();
+        let at_ten = |it: &&String| *it == "2026-01-05T10:00:00";
+        (
+            starts(&reading).iter().filter(at_ten).count(),
+            issues(&reading),
+        )
+    };
+    let of = |at_ten: usize, issues: &[&str]| {
+        (
+            at_ten,
+            issues.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>(),
+        )
+    };
+    let [s, ms, us, ns] = [
+        "1767607200",
+        "1767607200001",
+        "1767607200000001",
+        "1767607200000000001",
+    ];
+    assert_eq!(said("start", &[ms, ms, ms]), of(3, &[]));
+    assert_eq!(
+        said("start", &[ms, ms, ms, s]),
+        of(4, &["unit_assumed x1 row 5 start \"1767607200\""])
+    );
+    assert_eq!(
+        said("start", &[s, ms, ns, us, ms, us, ms, ms]),
+        of(8, &["unit_assumed x4 row 2 start \"1767607200\""])
+    );
+    // A header or a person is right.
+    assert_eq!(said("start_ms", &[ms, s]), of(1, &[]));
+    let mut reader = Reader::new(Limits::default()).telling("start=@ms".parse().unwrap());
+    reader.push(dated(&[ms, s]).as_bytes()).unwrap();
+    assert_eq!(starts(&reader.finish().unwrap())[1], "1970-01-21T11:00:07");
+    // Of times since some beginning the digits tell nothing.
+    assert_eq!(
+        said("start", &["0", "250", "300000000"]),
+        of(0, &["unit_assumed x1 row 2 start \"ms\""])
+    );
+}
+
+#[test]
+fn an_exporters_unit_gives_way_to_the_digits() {
+    check(
+        "timestamp,cmdb_id,parent_id,span_id,trace_id,duration\n\
+         1767607200,c,,a,t,25\n\
+         1767607200123,c,,b,t,25\n\
+         1767607201,c,,c,t,25\n",
+        r#"openrca-bank start=s duration=ms
+           ! unit_assumed x2 row 2 timestamp "s"
+           t/a<- 2026-01-05T10:00:00.000000000Z 25ms c "" unset success @c >- "" #2
+           t/b<- 2026-01-05T10:00:00.123000000Z 25ms c "" unset success @c >- "" #3
+           t/c<- 2026-01-05T10:00:01.000000000Z 25ms c "" unset success @c >- "" #4"#,
+    );
+    check(
+        "StartTime,EndTime,URL,SpanType,Service,SpanId,TraceId,Peer,ParentSpan,Component,IsError\n\
+         1767607200000,1767607200020,u,Entry,s,a,t,,-1,C,False\n\
+         1767607200000,1767607202,u,Entry,s,b,t,,-1,C,False\n",
+        r#"skywalking start=ms
+           ! unit_assumed x1 row 3 EndTime "1767607202"
+           t/a<- 2026-01-05T10:00:00.000000000Z 20ms s "u" server success @- >- "" #2
+           t/b<- 2026-01-05T10:00:00.000000000Z 2s s "u" server success @- >- "" #3"#,
+    );
+}

@@ -140,7 +140,7 @@ impl Intake {
             return self.note_cell(plan, Code::NotASpan, Field::Annotation, row, annotation);
         }
         let text = cell(Field::Start);
-        let start = plan.time(text, plan.start_unit, self.dates.day_first);
+        let start = plan.time(Field::Start, text, self.dates.day_first);
         let start = start.and_then(|it| with_nanos(it, rare(Field::Nanos)));
         let Some(mut start) = start.filter(|it| STARTS.contains(&it.ns)) else {
             return self.note_cell(plan, Code::BadTime, Field::Start, row, text);
@@ -342,13 +342,18 @@ impl Intake {
         start: &mut Stamp,
         row: u64,
     ) -> Option<u64> {
-        if start.mark == Mark::Rounded {
+        let of_number = match start.mark {
+            Mark::Rounded => Some(Code::SpreadsheetTimes),
+            Mark::OtherUnit => Some(Code::UnitAssumed),
+            _ => None,
+        };
+        if let Some(code) = of_number {
             let text = cell(plan, record, Field::Start);
-            self.note_cell(plan, Code::SpreadsheetTimes, Field::Start, row, text);
+            self.note_cell(plan, code, Field::Start, row, text);
             return self.duration(plan, record, *start, row);
         }
         let end = cell(plan, record, Field::End);
-        let end = plan.time(end, plan.end_unit, self.dates.day_first);
+        let end = plan.time(Field::End, end, self.dates.day_first);
         let of_end = end.map_or(Mark::None, |it| it.mark);
         for (field, mark) in [(Field::Start, start.mark), (Field::End, of_end)] {
             let day_first = match mark {
@@ -391,14 +396,16 @@ impl Intake {
         if plan.exporter.rows_are_ends_of_calls {
             text = text.strip_prefix('-').unwrap_or(text);
         }
-        let end = || {
+        let mut other_unit = false;
+        let mut end = || {
             let text = cell(plan, record, Field::End);
-            let end = plan.time(text, plan.end_unit, self.dates.day_first);
-            let end = end.filter(|it| it.mark != Mark::Rounded && start.mark != Mark::Rounded);
-            end.map(|it| it.ns)
+            let end = plan.time(Field::End, text, self.dates.day_first);
+            let end = end.filter(|it| it.mark != Mark::Rounded && start.mark != Mark::Rounded)?;
+            other_unit |= end.mark == Mark::OtherUnit;
+            Some(end.ns)
         };
         let start = start.ns;
-        let (told, field) = match plan.duration_from_end().then(end).flatten() {
+        let (told, field) = match plan.duration_from_end().then(&mut end).flatten() {
             Some(end) => (extent(start, end), Field::End),
             None => match parse_duration(text, plan.duration_unit, plan.decimal_comma) {
                 Told::Nothing if plan.has(Field::End) => (
@@ -408,6 +415,10 @@ impl Intake {
                 told => (told, Field::Duration),
             },
         };
+        if other_unit {
+            let end = cell(plan, record, Field::End);
+            self.note_cell(plan, Code::UnitAssumed, Field::End, row, end);
+        }
         let code = match told {
             Told::Ns(ns) if ns <= LONGEST => return Some(ns),
             Told::Ns(_) => Code::BadDuration,

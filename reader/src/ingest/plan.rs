@@ -32,6 +32,9 @@ pub(super) struct Plan {
     /// What the header of the start says of its unit, else the exporter, else the sample.
     pub(super) start_unit: Option<Unit>,
     pub(super) end_unit: Option<Unit>,
+    /// Nobody told the unit of starts, of ends: a number's own digits are right.
+    start_by_digits: bool,
+    end_by_digits: bool,
     pub(super) duration_unit: Unit,
     /// The zone stands in the header.
     pub(super) zone_told: bool,
@@ -65,15 +68,15 @@ impl Plan {
         self.column(field) != ABSENT
     }
 
-    /// A time of this file, the dates of which begin as told, else as `day_first` says.
+    /// A start or an end of this file, the dates of which begin as told, else as `day_first` says.
     #[inline]
-    pub(super) fn time(
-        &self,
-        text: &str,
-        unit: Option<Unit>,
-        day_first: Option<bool>,
-    ) -> Option<Stamp> {
-        let stamp = parse_time_in(text, unit, self.told.day_first.or(day_first))?;
+    pub(super) fn time(&self, field: Field, text: &str, day_first: Option<bool>) -> Option<Stamp> {
+        let (unit, by_digits) = match field {
+            Field::End => (self.end_unit, self.end_by_digits),
+            _ => (self.start_unit, self.start_by_digits),
+        };
+        let day_first = self.told.day_first.or(day_first);
+        let stamp = parse_time_in(text, unit, by_digits, day_first)?;
         match self.told.zone {
             Some(seconds) if !stamp.zoned => Some(Stamp {
                 ns: stamp.ns.checked_sub(i64::from(seconds) * 1_000_000_000)?,
@@ -246,6 +249,8 @@ pub(super) fn plan(
         end_unit: units[Field::End as usize]
             .or(told.start_unit)
             .or(of_exporter[1]),
+        start_by_digits: false,
+        end_by_digits: false,
         duration_unit: Unit::Ms,
         zone_told: false,
         decimal_comma,
@@ -309,29 +314,35 @@ impl Plan {
             let cells = whole.filter_map(move |row| row.get(column as usize));
             cells.map(|it| it.trim()).filter(|it| is_plain_number(it))
         };
-        let largest = numbers(start).filter_map(whole).max();
-        self.start_unit_assumed = told[Field::Start as usize].is_none() && largest.is_some();
-        if let (None, Some(largest)) = (self.start_unit, largest) {
-            let unit = Unit::of_epoch(largest);
-            self.start_guessed = unit.is_none();
-            self.start_unit = unit.or(Some(Unit::Ms));
-            self.end_unit = self.end_unit.or(self.start_unit);
+        let usual = median(numbers(start).filter_map(whole).collect());
+        self.start_unit_assumed = told[Field::Start as usize].is_none() && usual.is_some();
+        // Alibaba counts from when the recording began.
+        let relative = self.exporter.rows_are_ends_of_calls && self.start_unit.is_some();
+        if let (true, false, Some(usual)) = (self.start_unit_assumed, relative, usual) {
+            let (of_exporter, unit) = (self.start_unit, Unit::of_epoch(usual));
+            self.start_by_digits = unit.is_some();
+            self.start_unit = unit.or(of_exporter).or(Some(Unit::Ms));
+            self.start_guessed = match of_exporter {
+                None => unit.is_none(),
+                Some(_) => self.start_unit != of_exporter,
+            };
+            if told[Field::End as usize].is_none() {
+                (self.end_unit, self.end_by_digits) = (self.start_unit, self.start_by_digits);
+            }
         }
         let plain = numbers(duration).next().is_some();
         self.duration_unit_assumed = told[Field::Duration as usize].is_none() && plain;
         self.duration_guessed = plain && known.is_none() && !self.has(Field::End);
         self.duration_unit = known.unwrap_or_else(|| {
             // A clock that counts in a unit mostly counts spans in it too.
-            let of_start = if largest.is_some() {
+            let of_start = if usual.is_some() {
                 self.start_unit
             } else {
                 None
             };
             of_start.unwrap_or_else(|| {
-                let all: Vec<u128> = numbers(duration).filter_map(whole).collect();
-                let all = sorted(all, &mut Ord::cmp);
                 // Most spans last between a tenth of a millisecond and ten seconds.
-                match all.get(all.len() / 2) {
+                match median(numbers(duration).filter_map(whole).collect()) {
                     Some(1_000_000..) => Unit::Ns,
                     Some(20_000..) => Unit::Us,
                     _ => Unit::Ms,
@@ -339,6 +350,11 @@ impl Plan {
             })
         });
     }
+}
+
+fn median(numbers: Vec<u128>) -> Option<u128> {
+    let numbers = sorted(numbers, &mut Ord::cmp);
+    numbers.get(numbers.len() / 2).copied()
 }
 
 fn is_plain_number(text: &str) -> bool {

@@ -93,15 +93,23 @@ pub enum Mark {
     Either(i16),
     /// A number with an exponent whose digits end above the second: 1.77475E+12 milliseconds.
     Rounded,
+    /// A number whose digits tell another unit than that of its column, and were heeded.
+    OtherUnit,
 }
 
 /// Reads a time. `unit` is that of a plain number; without one, its digits tell.
 pub fn parse_time(text: &str, unit: Option<Unit>) -> Option<Stamp> {
-    parse_time_in(text, unit, None)
+    parse_time_in(text, unit, false, None)
 }
 
-/// Reads a time of a file of which is known whether dates like 3/4/2026 begin with the day.
-pub fn parse_time_in(text: &str, unit: Option<Unit>, day_first: Option<bool>) -> Option<Stamp> {
+/// Reads a time of a file. Where nobody told the `unit`, the digits of a number are heeded over it;
+/// `day_first` is the order of dates like 3/4/2026, where it is known.
+pub(super) fn parse_time_in(
+    text: &str,
+    unit: Option<Unit>,
+    by_digits: bool,
+    day_first: Option<bool>,
+) -> Option<Stamp> {
     let bytes = text.as_bytes();
     if let Some(stamp) = fixed_shape(bytes) {
         return Some(stamp);
@@ -111,22 +119,30 @@ pub fn parse_time_in(text: &str, unit: Option<Unit>, day_first: Option<bool>) ->
         return Some(stamp);
     }
     match number(bytes, false) {
-        Some(number) => epoch(number, unit),
+        Some(number) => epoch(number, unit, by_digits),
         None => loose_shape(bytes, day_first),
     }
 }
 
-fn epoch(number: Number, unit: Option<Unit>) -> Option<Stamp> {
-    let unit = unit
-        .or_else(|| Unit::of_epoch(number.whole()))
-        .unwrap_or(Unit::Ms);
+fn epoch(number: Number, unit: Option<Unit>, by_digits: bool) -> Option<Stamp> {
+    let mut mark = Mark::None;
+    let unit = match (unit, by_digits) {
+        (Some(unit), false) => unit,
+        (of_column, _) => {
+            let of_digits = Unit::of_epoch(number.whole()).or(of_column);
+            if by_digits && of_digits != of_column {
+                mark = Mark::OtherUnit;
+            }
+            of_digits.unwrap_or(Unit::Ms)
+        }
+    };
     let ns = i64::try_from(number.times(unit.ns())?).ok()?;
     let rounded = number.scale < 0 && number.scale.unsigned_abs() + unit.ns().ilog10() >= 9;
     Some(Stamp {
         ns: if number.negative { -ns } else { ns },
         zoned: true,
         fine: (unit != Unit::S || number.scale > 0) && !rounded,
-        mark: if rounded { Mark::Rounded } else { Mark::None },
+        mark: if rounded { Mark::Rounded } else { mark },
     })
 }
 
