@@ -253,3 +253,31 @@ fn an_exporters_unit_gives_way_to_the_digits() {
            t/b<- 2026-01-05T10:00:00.000000000Z 2s s "u" server success @- >- "" #3"#,
     );
 }
+
+#[test]
+fn commas_of_a_column_are_of_one_kind() {
+    let lasts = |duration: &str, cells: &[&str]| {
+        let mut csv = format!("trace_id,span_id,start,{duration}\n");
+        for (at, cell) in cells.iter().enumerate() {
+            csv.push_str(&format!("t,{at},2026-01-05T10:00:00.5Z,\"{cell}\"\n"));
+        }
+        let reading = read(csv.as_bytes()).unwrap();
+        reading
+            .rows
+            .duration
+            .iter()
+            .map(|it| it / 1_000)
+            .collect::<Vec<_>>()
+    };
+    let of = |cells| lasts("duration_ms", cells);
+    assert_eq!(of(&["25,296", "25,29"]), [25_296, 25_290]);
+    assert_eq!(of(&["25,296", "1,500 ms", "0,5ms"]), [25_296, 1_500, 500]);
+    // Separators of thousands, as far as can be seen.
+    assert_eq!(of(&["25,296", "25.5"]), [25_296_000, 25_500]);
+    // A unit is judged from what the numbers are.
+    assert_eq!(
+        lasts("duration", &["25,296", "30,123", "7,1"]),
+        [25_296, 30_123, 7_100]
+    );
+    assert_eq!(lasts("duration", &["25,296", "30,123"]), [25_296, 30_123]);
+}

@@ -8,7 +8,9 @@ use super::exporters::{
     COMMON, EXPORTERS, Exporter, FIELDS, Field, GENERIC, UNITS, normal, unit_of_header,
 };
 use super::intake::{Attribute, attribute};
-use super::time::{self, Stamp, Unit, parse_duration, parse_time, parse_time_in};
+use super::time::{
+    self, Stamp, Unit, parse_duration, parse_time, parse_time_in, tells_decimal_comma,
+};
 use super::told::Told;
 use crate::order::sorted;
 
@@ -228,7 +230,8 @@ pub(super) fn plan(
     // Who counts nanoseconds counts whole ones.
     let column = columns[Field::Duration as usize][0] as usize;
     let mut cells = sample.iter().filter_map(|row| row.get(column));
-    if of_exporter[2] == Some(Unit::Ns) && cells.any(|it| has_fraction(it)) {
+    let decimal_comma = decimal_comma || cells.clone().any(|it| tells_decimal_comma(it));
+    if of_exporter[2] == Some(Unit::Ns) && cells.any(|it| has_fraction(it, decimal_comma)) {
         return plan(Some(&GENERIC), headers, sample, decimal_comma, told);
     }
     for field in [Field::Start, Field::End, Field::Duration] {
@@ -314,7 +317,13 @@ impl Plan {
             let cells = whole.filter_map(move |row| row.get(column as usize));
             cells.map(|it| it.trim()).filter(|it| is_plain_number(it))
         };
-        let usual = median(numbers(start).filter_map(whole).collect());
+        let decimal_comma = self.decimal_comma;
+        let median = |numbers: &mut dyn Iterator<Item = &str>| {
+            let numbers = numbers.filter_map(|it| whole(it, decimal_comma)).collect();
+            let numbers: Vec<u128> = sorted(numbers, &mut Ord::cmp);
+            numbers.get(numbers.len() / 2).copied()
+        };
+        let usual = median(&mut numbers(start));
         self.start_unit_assumed = told[Field::Start as usize].is_none() && usual.is_some();
         // Alibaba counts from when the recording began.
         let relative = self.exporter.rows_are_ends_of_calls && self.start_unit.is_some();
@@ -342,7 +351,7 @@ impl Plan {
             };
             of_start.unwrap_or_else(|| {
                 // Most spans last between a tenth of a millisecond and ten seconds.
-                match median(numbers(duration).filter_map(whole).collect()) {
+                match median(&mut numbers(duration)) {
                     Some(1_000_000..) => Unit::Ns,
                     Some(20_000..) => Unit::Us,
                     _ => Unit::Ms,
@@ -350,11 +359,6 @@ impl Plan {
             })
         });
     }
-}
-
-fn median(numbers: Vec<u128>) -> Option<u128> {
-    let numbers = sorted(numbers, &mut Ord::cmp);
-    numbers.get(numbers.len() / 2).copied()
 }
 
 fn is_plain_number(text: &str) -> bool {
@@ -365,13 +369,13 @@ fn is_plain_number(text: &str) -> bool {
 }
 
 /// Whether a number has digits other than zeros behind its point.
-fn has_fraction(text: &str) -> bool {
-    let thousandths = parse_duration(text, Unit::Us, false);
+fn has_fraction(text: &str, decimal_comma: bool) -> bool {
+    let thousandths = parse_duration(text, Unit::Us, decimal_comma);
     is_plain_number(text) && matches!(thousandths, time::Told::Ns(it) if it % 1_000 > 0)
 }
 
-fn whole(text: &str) -> Option<u128> {
-    match parse_duration(text, Unit::Ns, false) {
+fn whole(text: &str, decimal_comma: bool) -> Option<u128> {
+    match parse_duration(text, Unit::Ns, decimal_comma) {
         time::Told::Ns(number) => Some(u128::from(number)),
         _ => None,
     }

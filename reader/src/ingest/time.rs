@@ -406,7 +406,7 @@ pub enum Told {
 }
 
 /// Reads a duration. `unit` is that of a plain number; `decimal_comma` says what a comma without
-/// a point is: in files that separate by `;`, a decimal point.
+/// a point is: in files that separate by `;`, and in columns where one can be nothing else, a decimal point.
 pub fn parse_duration(text: &str, unit: Unit, decimal_comma: bool) -> Told {
     let bytes = text.as_bytes().trim_ascii();
     if let Some(number) = number(bytes, decimal_comma) {
@@ -622,10 +622,18 @@ fn decimal_point(b: &[u8], decimal_comma: bool) -> Option<usize> {
         (None, Some(comma)) => {
             // Before the first separator of thousands stand three digits at most.
             let lone = memchr::memchr(b',', b) == Some(comma);
-            let thousands = !lone || b.len() == comma + 4 && comma <= 3;
-            (decimal_comma || !thousands).then_some(comma)
+            let thousands = b.len() == comma + 4 && comma <= 3;
+            (lone && (decimal_comma || !thousands)).then_some(comma)
         }
     }
+}
+
+/// Whether a cell has a comma that can only be a decimal one: not three digits follow it, or more than
+/// three come before.
+pub(super) fn tells_decimal_comma(text: &str) -> bool {
+    let amounts = text.split(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | ','));
+    let point = |it: &str| decimal_point(it.as_bytes(), false).map(|at| it.as_bytes()[at]);
+    amounts.into_iter().any(|it| point(it) == Some(b','))
 }
 
 /// Prints a time as RFC 3339 in UTC with nine digits: `2026-01-05T10:00:00.000000000Z`.
@@ -785,6 +793,10 @@ mod tests {
             Told::Ns(30_250_000)
         );
         assert_eq!(
+            parse_duration("1,304,000", Unit::Ms, true),
+            Told::Ns(1_304_000_000_000)
+        );
+        assert_eq!(
             parse_duration("1.304,44", Unit::Ms, true),
             Told::Ns(1_304_440_000)
         );
@@ -821,6 +833,31 @@ mod tests {
                 Told::Nothing,
                 "{text}"
             );
+        }
+    }
+
+    #[test]
+    fn decimal_commas() {
+        for text in [
+            "25,29",
+            "1000,250",
+            "1.304,44ms",
+            "0,5 s",
+            "1m 2,5s",
+            "-3,1",
+        ] {
+            assert!(tells_decimal_comma(text), "{text}");
+        }
+        for text in [
+            "25,296",
+            "1,304.44ms",
+            "1,000,000",
+            "1,000 ms",
+            "25.29",
+            "25",
+            "",
+        ] {
+            assert!(!tells_decimal_comma(text), "{text}");
         }
     }
 
