@@ -164,9 +164,13 @@ pub fn choices(part: &str) -> &'static [&'static str] {
 /// What was assumed and can be told, by its part and with the value.
 pub fn assumed_parts(assumed: &Assumed) -> Vec<(&'static str, String)> {
     let unit = |it: crate::ingest::time::Unit| ["@", it.as_str()].concat();
+    let order = |it| match it {
+        "day_first" => "day-first".to_owned(),
+        _ => "month-first".to_owned(),
+    };
     [
         ("zone", assumed.zone.map(str::to_owned)),
-        ("dates", assumed.dates.map(|it| it.replace('_', "-"))),
+        ("dates", assumed.dates.map(order)),
         ("start", assumed.start_unit.map(unit)),
         ("duration", assumed.duration_unit.map(unit)),
     ]

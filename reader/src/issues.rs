@@ -253,25 +253,26 @@ impl Issues {
         column: Option<&str>,
         got: Option<&str>,
     ) {
-        let same = |issue: &&mut Issue| {
+        let same = |issue: &Issue| {
             issue.code == code && issue.file.is_none() && issue.column.as_deref() == column
         };
-        match self.0.iter_mut().find(same) {
-            Some(issue) => {
-                issue.count += count;
-                if row.is_some_and(|row| issue.first_row.is_some_and(|first| row < first)) {
-                    (issue.first_row, issue.got) = (row, got.map(shortened));
-                }
-            }
-            None => self.0.push(Issue {
+        let at = self.0.iter().position(same).unwrap_or_else(|| {
+            self.0.push(Issue {
                 code,
-                count,
-                first_row: row,
+                count: 0,
+                first_row: None,
                 file: None,
                 column: column.map(str::to_owned),
-                got: got.map(shortened),
-            }),
+                got: None,
+            });
+            self.0.len() - 1
+        });
+        let issue = &mut self.0[at];
+        let earlier = || issue.first_row.is_some_and(|first| row < Some(first));
+        if issue.count == 0 || row.is_some() && earlier() {
+            (issue.first_row, issue.got) = (row, got.map(shortened));
         }
+        issue.count += count;
     }
 
     /// Takes over what another part noticed.

@@ -177,6 +177,7 @@ fn times_that_a_spreadsheet_rewrote_are_said() {
          t,b,s,1.77475E+18,1.77475E+18,\n",
         r#"generic
            ! spreadsheet_times x2 row 2 start_ns "1.77475E+18"
+           ! spreadsheet_times x2 row 2 end_ns "1.77476E+18"
            ! bad_duration x1 row 3 end_ns "1.77475E+18"
            t/a<- 2026-03-29T02:06:40.000000000Z 25.296ms s "" unset success @- >- "" #2
            t/b<- 2026-03-29T02:06:40.000000000Z ? s "" unset success @- >- "" #3"#,
@@ -246,11 +247,16 @@ fn an_exporters_unit_gives_way_to_the_digits() {
     check(
         "StartTime,EndTime,URL,SpanType,Service,SpanId,TraceId,Peer,ParentSpan,Component,IsError\n\
          1767607200000,1767607200020,u,Entry,s,a,t,,-1,C,False\n\
-         1767607200000,1767607202,u,Entry,s,b,t,,-1,C,False\n",
+         1767607200000,1767607202,u,Entry,s,b,t,,-1,C,False\n\
+         1767607200000,1767607200020,u,Entry,s,c,t,,-1,C,False\n\
+         1767607200,1767607202,u,Entry,s,d,t,,-1,C,False\n",
         r#"skywalking start=ms
-           ! unit_assumed x1 row 3 EndTime "1767607202"
+           ! unit_assumed x1 row 5 StartTime "1767607200"
+           ! unit_assumed x1 row 5 EndTime "1767607202"
            t/a<- 2026-01-05T10:00:00.000000000Z 20ms s "u" server success @- >- "" #2
-           t/b<- 2026-01-05T10:00:00.000000000Z 2s s "u" server success @- >- "" #3"#,
+           t/b<- 2026-01-05T10:00:00.000000000Z 2s s "u" server success @- >- "" #3
+           t/c<- 2026-01-05T10:00:00.000000000Z 20ms s "u" server success @- >- "" #4
+           t/d<- 2026-01-05T10:00:00.000000000Z 2s s "u" server success @- >- "" #5"#,
     );
 }
 

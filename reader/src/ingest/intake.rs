@@ -2,8 +2,8 @@
 //!
 //! Owns what cells mean: sentinels of roots, kinds, the truth of status columns, pods. Invariant: a
 //! record costs at most itself: what cannot be read becomes an issue, and nothing panics. No
-//! allocation a row beyond the columns and interned texts; O(length of the record). Pinned by `tests`
-//! and by `tests/ingest/edge.rs`.
+//! allocation a row beyond the columns and interned texts; O(length of the record). Pinned by `tests`,
+//! by `tests/ingest/edge.rs` and, what a column tells as a whole, by `tests/ingest/times.rs`.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -82,8 +82,8 @@ struct Dates {
     /// Dates of both orders were met.
     mixed: bool,
     /// Until the order is known: how many days later a row would begin the other way round, and how
-    /// many longer it would last. As many as there are rows, or fewer.
-    turns: Vec<[i16; 2]>,
+    /// many longer it would last.
+    turns: Vec<(u32, i16, i16)>,
 }
 
 const DAY: i64 = 86_400_000_000_000;
@@ -92,13 +92,15 @@ impl Dates {
     fn settle(&mut self, day_first: bool, rows: &mut SpanRows) {
         self.day_first = Some(day_first);
         let turns = std::mem::take(&mut self.turns);
-        for (at, [later, longer]) in turns.into_iter().enumerate().filter(|_| day_first) {
-            rows.start[at] += i64::from(later) * DAY;
-            let duration = &mut rows.duration[at];
-            if longer != 0 && *duration != UNKNOWN_DURATION {
-                let turned = duration.checked_add_signed(i64::from(longer) * DAY);
-                *duration = turned.unwrap_or(UNKNOWN_DURATION);
-            }
+        for (at, later, longer) in turns.into_iter().filter(|_| day_first) {
+            rows.start[at as usize] += i64::from(later) * DAY;
+            let duration = &mut rows.duration[at as usize];
+            let turned = duration.checked_add_signed(i64::from(longer) * DAY);
+            // The largest number stands for an unknown duration.
+            *duration = match turned {
+                Some(turned) if *duration != UNKNOWN_DURATION => turned,
+                _ => UNKNOWN_DURATION,
+            };
         }
     }
 }
@@ -342,70 +344,62 @@ impl Intake {
         start: &mut Stamp,
         row: u64,
     ) -> Option<u64> {
-        let of_number = match start.mark {
-            Mark::Rounded => Some(Code::SpreadsheetTimes),
-            Mark::OtherUnit => Some(Code::UnitAssumed),
-            _ => None,
-        };
-        if let Some(code) = of_number {
-            let text = cell(plan, record, Field::Start);
-            self.note_cell(plan, code, Field::Start, row, text);
-            return self.duration(plan, record, *start, row);
-        }
-        let end = cell(plan, record, Field::End);
+        let end = rare_cell(plan, record, Field::End);
         let end = plan.time(Field::End, end, self.dates.day_first);
-        let of_end = end.map_or(Mark::None, |it| it.mark);
-        for (field, mark) in [(Field::Start, start.mark), (Field::End, of_end)] {
-            let day_first = match mark {
-                Mark::DayFirst => true,
-                Mark::MonthFirst => false,
-                _ => continue,
-            };
-            match plan.told.day_first.or(self.dates.day_first) {
-                None => self.dates.settle(day_first, &mut self.rows),
-                Some(order) if order == day_first => {}
-                Some(_) => {
+        let end = end.map_or(Mark::None, |it| it.mark);
+        self.dates.day_first = plan.told.day_first.or(self.dates.day_first);
+        for (field, mark) in [(Field::Start, start.mark), (Field::End, end)] {
+            let code = match mark {
+                Mark::Rounded => Code::SpreadsheetTimes,
+                Mark::OtherUnit => Code::UnitAssumed,
+                Mark::None | Mark::Either(_) => continue,
+                Mark::DayFirst | Mark::MonthFirst => {
+                    let day_first = mark == Mark::DayFirst;
+                    if self.dates.day_first.is_none() {
+                        self.dates.settle(day_first, &mut self.rows);
+                    }
+                    if self.dates.day_first == Some(day_first) {
+                        continue;
+                    }
                     self.dates.mixed = true;
-                    let text = cell(plan, record, field);
-                    self.note_cell(plan, Code::MixedDates, field, row, text);
+                    Code::MixedDates
                 }
+            };
+            self.note_cell(plan, code, field, row, rare_cell(plan, record, field));
+        }
+        if let Mark::Either(later) = start.mark {
+            if self.dates.day_first.is_none() {
+                let longer = match end {
+                    _ if !plan.duration_from_end() => 0,
+                    Mark::Either(end) => end - later,
+                    _ => -later,
+                };
+                let turn = (self.rows.len() as u32, later, longer);
+                self.dates.turns.push(turn);
+            } else {
+                start.ns += i64::from(later) * DAY;
             }
         }
-        let known = plan.told.day_first.or(self.dates.day_first);
-        if let (Mark::Either(later), Some(true)) = (start.mark, known) {
-            start.ns += i64::from(later) * DAY;
-        }
-        let duration = self.duration(plan, record, *start, row);
-        if let (Mark::Either(later), None) = (start.mark, known) {
-            let of_end = end.filter(|it| {
-                let extent = extent(start.ns, it.ns);
-                duration.is_some_and(|ns| extent == Told::Ns(ns))
-            });
-            let longer = of_end.map_or(0, |it| match it.mark {
-                Mark::Either(end) => end - later,
-                _ => -later,
-            });
-            self.dates.turns.resize(self.rows.len(), [0; 2]);
-            self.dates.turns.push([later, longer]);
-        }
-        duration
+        self.duration(plan, record, *start, row)
     }
 
+    #[inline(never)]
     fn duration(&mut self, plan: &Plan, record: Record<'_>, start: Stamp, row: u64) -> Option<u64> {
         let mut text = cell(plan, record, Field::Duration);
         if plan.exporter.rows_are_ends_of_calls {
             text = text.strip_prefix('-').unwrap_or(text);
         }
-        let mut other_unit = false;
-        let mut end = || {
+        let end = || {
+            // What rewrote the starts rewrote the ends.
+            if start.mark == Mark::Rounded {
+                return None;
+            }
             let text = cell(plan, record, Field::End);
-            let end = plan.time(Field::End, text, self.dates.day_first);
-            let end = end.filter(|it| it.mark != Mark::Rounded && start.mark != Mark::Rounded)?;
-            other_unit |= end.mark == Mark::OtherUnit;
+            let end = plan.time(Field::End, text, self.dates.day_first)?;
             Some(end.ns)
         };
         let start = start.ns;
-        let (told, field) = match plan.duration_from_end().then(&mut end).flatten() {
+        let (told, field) = match plan.duration_from_end().then(end).flatten() {
             Some(end) => (extent(start, end), Field::End),
             None => match parse_duration(text, plan.duration_unit, plan.decimal_comma) {
                 Told::Nothing if plan.has(Field::End) => (
@@ -415,10 +409,6 @@ impl Intake {
                 told => (told, Field::Duration),
             },
         };
-        if other_unit {
-            let end = cell(plan, record, Field::End);
-            self.note_cell(plan, Code::UnitAssumed, Field::End, row, end);
-        }
         let code = match told {
             Told::Ns(ns) if ns <= LONGEST => return Some(ns),
             Told::Ns(_) => Code::BadDuration,
@@ -563,15 +553,12 @@ impl Intake {
 
     /// What dates were read as beginning with for want of better knowledge.
     pub(super) fn assumed_dates(&self) -> Option<&'static str> {
-        let Dates {
-            day_first,
-            mixed,
-            turns,
-        } = &self.dates;
-        match day_first {
-            None => (turns.iter().any(|it| *it != [0; 2])).then_some("month_first"),
-            Some(true) => mixed.then_some("day_first"),
-            Some(false) => mixed.then_some("month_first"),
+        let dates = &self.dates;
+        let open = dates.turns.iter().any(|it| (it.1, it.2) != (0, 0));
+        match dates.day_first {
+            Some(true) if dates.mixed => Some("day_first"),
+            _ if open || dates.mixed => Some("month_first"),
+            _ => None,
         }
     }
 

@@ -222,6 +222,7 @@ impl Reader {
         }
         let zone = intake.assumed_utc().then_some("UTC");
         let dates = intake.assumed_dates();
+        let dates = dates.filter(|_| plan.told.day_first.is_none());
         let start_unit = plan.start_unit.filter(|_| plan.start_unit_assumed);
         let duration_unit = plan.duration_unit_assumed.then_some(plan.duration_unit);
         Ok(Reading {

@@ -2,7 +2,7 @@
 //!
 //! Owns recognition. Invariant: a plan is made once, from the headers and a sample of rows, and does
 //! not depend on the order of columns nor on how the bytes came. O(headers x names). Pinned by
-//! `tests/ingest/exporters.rs`.
+//! `tests/ingest/exporters.rs` and `tests/ingest/times.rs`.
 
 use super::exporters::{
     COMMON, EXPORTERS, Exporter, FIELDS, Field, GENERIC, UNITS, normal, unit_of_header,
@@ -12,7 +12,7 @@ use super::time::{
     self, Stamp, Unit, parse_duration, parse_time, parse_time_in, tells_decimal_comma,
 };
 use super::told::Told;
-use crate::order::sorted;
+use crate::order::median;
 
 /// No column.
 pub(super) const ABSENT: u32 = u32::MAX;
@@ -311,24 +311,27 @@ impl Plan {
         sample: &[Cells],
     ) {
         let width = self.headers.len();
-        let (start, duration) = (self.column(Field::Start), self.column(Field::Duration));
-        let numbers = |column: u32| {
-            let whole = sample.iter().filter(|row| row.len() == width);
-            let cells = whole.filter_map(move |row| row.get(column as usize));
-            cells.map(|it| it.trim()).filter(|it| is_plain_number(it))
+        let usual = |column: u32| {
+            let mut numbers = Vec::new();
+            for row in sample.iter().filter(|row| row.len() == width) {
+                let cell = row.get(column as usize).map_or("", |it| it.trim());
+                match parse_duration(cell, Unit::Ns, self.decimal_comma) {
+                    time::Told::Ns(number) if is_bare(cell) => numbers.push(number),
+                    time::Told::Negative if is_bare(cell) => numbers.push(0),
+                    _ => {}
+                }
+            }
+            median(&mut numbers)
         };
-        let decimal_comma = self.decimal_comma;
-        let median = |numbers: &mut dyn Iterator<Item = &str>| {
-            let numbers = numbers.filter_map(|it| whole(it, decimal_comma)).collect();
-            let numbers: Vec<u128> = sorted(numbers, &mut Ord::cmp);
-            numbers.get(numbers.len() / 2).copied()
-        };
-        let usual = median(&mut numbers(start));
+        let (duration, usual) = (
+            usual(self.column(Field::Duration)),
+            usual(self.column(Field::Start)),
+        );
         self.start_unit_assumed = told[Field::Start as usize].is_none() && usual.is_some();
         // Alibaba counts from when the recording began.
         let relative = self.exporter.rows_are_ends_of_calls && self.start_unit.is_some();
         if let (true, false, Some(usual)) = (self.start_unit_assumed, relative, usual) {
-            let (of_exporter, unit) = (self.start_unit, Unit::of_epoch(usual));
+            let (of_exporter, unit) = (self.start_unit, Unit::of_epoch(usual.into()));
             self.start_by_digits = unit.is_some();
             self.start_unit = unit.or(of_exporter).or(Some(Unit::Ms));
             self.start_guessed = match of_exporter {
@@ -339,44 +342,28 @@ impl Plan {
                 (self.end_unit, self.end_by_digits) = (self.start_unit, self.start_by_digits);
             }
         }
-        let plain = numbers(duration).next().is_some();
+        let plain = duration.is_some();
         self.duration_unit_assumed = told[Field::Duration as usize].is_none() && plain;
         self.duration_guessed = plain && known.is_none() && !self.has(Field::End);
-        self.duration_unit = known.unwrap_or_else(|| {
-            // A clock that counts in a unit mostly counts spans in it too.
-            let of_start = if usual.is_some() {
-                self.start_unit
-            } else {
-                None
-            };
-            of_start.unwrap_or_else(|| {
-                // Most spans last between a tenth of a millisecond and ten seconds.
-                match median(&mut numbers(duration)) {
-                    Some(1_000_000..) => Unit::Ns,
-                    Some(20_000..) => Unit::Us,
-                    _ => Unit::Ms,
-                }
-            })
+        // A clock that counts in a unit mostly counts spans in it too.
+        let of_start = usual.and(self.start_unit);
+        self.duration_unit = known.or(of_start).unwrap_or(match duration {
+            // Most spans last between a tenth of a millisecond and ten seconds.
+            Some(1_000_000..) => Unit::Ns,
+            Some(20_000..) => Unit::Us,
+            _ => Unit::Ms,
         });
     }
 }
 
-fn is_plain_number(text: &str) -> bool {
+/// Whether it is a number without a unit.
+fn is_bare(text: &str) -> bool {
     let digits = |b: u8| b.is_ascii_digit() || matches!(b, b'.' | b',' | b'-' | b'+' | b'E' | b'e');
-    text.bytes().any(|b| b.is_ascii_digit())
-        && text.bytes().all(digits)
-        && parse_duration(text, Unit::Ns, false) != time::Told::Nothing
+    text.bytes().all(digits)
 }
 
 /// Whether a number has digits other than zeros behind its point.
 fn has_fraction(text: &str, decimal_comma: bool) -> bool {
     let thousandths = parse_duration(text, Unit::Us, decimal_comma);
-    is_plain_number(text) && matches!(thousandths, time::Told::Ns(it) if it % 1_000 > 0)
-}
-
-fn whole(text: &str, decimal_comma: bool) -> Option<u128> {
-    match parse_duration(text, Unit::Ns, decimal_comma) {
-        time::Told::Ns(number) => Some(u128::from(number)),
-        _ => None,
-    }
+    is_bare(text) && matches!(thousandths, time::Told::Ns(it) if it % 1_000 > 0)
 }
