@@ -43,6 +43,7 @@ pub enum Code {
     NoParents,
     NoStatus,
     ToldMissing,
+    UnknownStatus,
 }
 
 impl Code {
@@ -81,6 +82,7 @@ impl Code {
             Code::NoParents => "no_parents",
             Code::NoStatus => "no_status",
             Code::ToldMissing => "told_missing",
+            Code::UnknownStatus => "unknown_status",
         }
     }
 
@@ -167,6 +169,10 @@ impl Code {
             }
             Code::ToldMissing => {
                 "the file has no column of the name that was told for it: what the headers say was read"
+            }
+            Code::UnknownStatus => {
+                "no word that is known to tell whether a span failed, so these spans count as good: tell the column \
+                 that does (status=COLUMN, or grpc=COLUMN for codes of gRPC), or from which duration on a span failed (failed=3s)"
             }
         }
     }

@@ -56,6 +56,7 @@ pub fn warn(dataset: &Dataset) {
         Code::NoParents,
         Code::NoStatus,
         Code::ToldMissing,
+        Code::UnknownStatus,
     ];
     for issue in dataset
         .issues

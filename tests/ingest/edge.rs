@@ -193,6 +193,63 @@ fn ids_that_cannot_be_ids_join_nothing() {
     );
 }
 
+/// Columns that tell how a span ended: header and cells, the outcome, the issue.
+#[test]
+fn words_that_tell_failures_and_words_that_do_not() {
+    let unknown = |column: &str, got: &str| Some(format!("unknown_status row 2 {column} {got}"));
+    let cases = [
+        ("status", "DEADLINE_EXCEEDED", "timed_out", None),
+        ("status", "StatusCode.DeadlineExceeded", "timed_out", None),
+        ("status", "Unavailable", "failure", None),
+        ("status", "CANCELLED", "failure", None),
+        ("status", "KO", "failure", None),
+        ("status", "504 Gateway Timeout", "timed_out", None),
+        ("status", "Unset", "success", None),
+        ("status", "null", "success", None),
+        ("status", "0", "success", None),
+        ("outcome", "unknown", "success", None),
+        ("outcome", "SERVER_ERROR", "failure", None),
+        ("outcome", "CLIENT_ERROR", "success", None),
+        ("status", "kaputt", "success", unknown("status", "kaputt")),
+        ("status", "UNKNOWN", "success", unknown("status", "UNKNOWN")),
+        ("status", "14", "success", unknown("status", "14")),
+        ("error", "KO", "failure", None),
+        (
+            "error",
+            "no answer",
+            "success",
+            unknown("error", "no answer"),
+        ),
+        ("success", "FAILED", "failure", None),
+        ("grpc_status", "UNKNOWN", "failure", None),
+        ("grpc_status", "DeadlineExceeded", "timed_out", None),
+        ("grpc_status", "OK", "success", None),
+        (
+            "grpc_status",
+            "odd",
+            "success",
+            unknown("grpc_status", "odd"),
+        ),
+        // What another column tells is enough.
+        ("status,success", "kaputt,true", "success", None),
+        ("status,error", "kaputt,true", "failure", None),
+        ("status,http_status", "kaputt,504", "timed_out", None),
+    ];
+    for (header, cells, outcome, expected) in cases {
+        let csv = format!(
+            "trace_id,span_id,start_ms,duration_ms,{header}\nt,a,1767607200123,5,{cells}\n"
+        );
+        let reading = read(csv.as_bytes()).unwrap();
+        let noticed = reading.issues.iter().next().map(|it| {
+            let (row, column) = (it.first_row.unwrap(), it.column.as_deref().unwrap());
+            let got = it.got.as_deref().unwrap();
+            format!("{} row {row} {column} {got}", it.code.as_str())
+        });
+        assert_eq!(reading.rows.outcome[0].as_str(), outcome, "{csv}");
+        assert_eq!(noticed, expected, "{csv}");
+    }
+}
+
 /// What a file lacks altogether, by header, rows and traces.
 #[test]
 fn what_a_whole_file_lacks_is_said() {

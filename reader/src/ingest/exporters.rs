@@ -786,7 +786,12 @@ pub(crate) static COMMON: &[(Field, &[&str])] = &[
     ),
     (
         Field::Grpc,
-        &["rpcgrpcstatuscode", "grpcstatuscode", "grpcstatus"],
+        &[
+            "rpcgrpcstatuscode",
+            "rpcresponsestatuscode",
+            "grpcstatuscode",
+            "grpcstatus",
+        ],
     ),
     (
         Field::Message,

@@ -1,6 +1,6 @@
 //! One record to one span row.
 //!
-//! Owns what cells mean: sentinels of roots, kinds, the truth of status columns, pods. Invariant: a
+//! Owns what cells mean: sentinels of roots, kinds, pods. Invariant: a
 //! record costs at most itself: what cannot be read becomes an issue, and nothing panics. No
 //! allocation a row beyond the columns and interned texts; O(length of the record). Pinned by `tests`,
 //! by `tests/ingest/edge.rs` and, what a column tells as a whole, by `tests/ingest/times.rs`.
@@ -15,6 +15,7 @@ use super::ids::{
 };
 use super::plan::{ABSENT, Plan};
 use super::sampling::{self, Rates};
+use super::status::{grpc, status, status_number, truth, truth_or_status};
 use super::time::{Mark, Stamp, Told, Unit, parse_duration};
 use crate::issues::{Code, Issues};
 use crate::outcome::{Evidence, Outcome, outcome};
@@ -210,24 +211,28 @@ impl Intake {
             Kind::Unset => kind(found.kind),
             told => told,
         };
+        let grpc = grpc(rare(Field::Grpc));
+        let status = status(cell(Field::Status))
+            .or(truth_or_status(rare(Field::Error), false))
+            .or(truth_or_status(rare(Field::Success), true));
+        let unknown = status.unknown || grpc.unknown;
         let http = status_number(rare(Field::Http)).or(found.http);
-        let grpc = status_number(rare(Field::Grpc)).or(found.grpc);
+        let grpc = grpc.grpc.or(found.grpc);
         // A column of gRPC codes may hold HTTP's too: those begin where gRPC's have long ended.
         let http = http.or(grpc.filter(|&it| it >= 100));
-        let grpc = grpc.filter(|&it| it <= 16);
-        let status = status(cell(Field::Status));
-        let failed = [
-            status.failed,
-            truth(rare(Field::Error)),
-            truth(rare(Field::Success)).map(|it| !it),
-            found.error,
-            found.failed,
-        ];
+        let grpc = grpc.filter(|&it| it <= 16).or(status.grpc);
+        let failed = [status.failed, found.error, found.failed];
         let failed = if failed.contains(&Some(true)) {
             Some(true)
         } else {
             failed.into_iter().flatten().next()
         };
+        let http = http.or(status.http);
+        let told = failed.is_some() || http.is_some() || grpc.is_some();
+        self.outcome_told |= found.any || told;
+        if unknown && !told {
+            self.note_unknown_status(plan, record, row);
+        }
         let mut message = rare(Field::Message);
         if message.is_empty() {
             message = found.message.1;
@@ -236,8 +241,6 @@ impl Intake {
                 message = attributes::unescape(message, &mut self.message);
             }
         }
-        let http = http.or(status.http);
-        self.outcome_told |= found.any || failed.is_some() || http.is_some() || grpc.is_some();
         let from_told = plan.told.http_failed;
         let http_failed = http.is_some_and(|it| from_told.is_some_and(|from| it >= from));
         let evidence = Evidence {
@@ -321,6 +324,17 @@ impl Intake {
     fn note_cell(&mut self, plan: &Plan, code: Code, field: Field, row: u64, got: &str) {
         let column = plan.header(field);
         self.issues.note(code, Some(row), column, Some(got));
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn note_unknown_status(&mut self, plan: &Plan, record: Record<'_>, row: u64) {
+        for field in [Field::Status, Field::Error, Field::Success, Field::Grpc] {
+            let text = rare_cell(plan, record, field);
+            if !text.is_empty() {
+                return self.note_cell(plan, Code::UnknownStatus, field, row, text);
+            }
+        }
     }
 
     fn note_stamp(&mut self, stamp: Stamp, plan: &Plan, row: u64) {
@@ -680,72 +694,6 @@ fn kind(text: &str) -> Kind {
     found.map_or(Kind::Unset, |it| it.1)
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Status {
-    failed: Option<bool>,
-    http: Option<u16>,
-}
-
-/// A status by word (`Error`, `STATUS_CODE_OK`, `failure`) or by number: OpenTelemetry's 0 to 2, or
-/// HTTP's from 100.
-fn status(text: &str) -> Status {
-    let says = |failed| Status { failed, http: None };
-    let text = text.trim();
-    match text {
-        "" => return Status::default(),
-        "Unset" | "UNSET" | "Ok" | "OK" => return says(Some(false)),
-        _ => {}
-    }
-    if text.as_bytes()[0].is_ascii_digit() {
-        return match status_number(text) {
-            Some(0 | 1) => says(Some(false)),
-            Some(2) => says(Some(true)),
-            Some(http @ 100..) => Status {
-                failed: None,
-                http: Some(http),
-            },
-            _ => Status::default(),
-        };
-    }
-    // As the specification, Python, and .NET have them.
-    let prefixes = ["status_code_", "statuscode.", "status."];
-    let rest = prefixes.iter().find_map(|it| {
-        let (prefix, rest) = text.split_at_checked(it.len())?;
-        prefix.eq_ignore_ascii_case(it).then_some(rest)
-    });
-    let word = rest.unwrap_or(text);
-    let is = |words: &[&str]| words.iter().any(|it| it.eq_ignore_ascii_case(word));
-    if is(&["ok", "unset", "success", "unknown", "true"]) {
-        says(Some(false))
-    } else if is(&["error", "failure", "failed", "fail", "fault", "false"]) {
-        says(Some(true))
-    } else {
-        Status::default()
-    }
-}
-
-/// A code, written `504` or `504.0`.
-fn status_number(text: &str) -> Option<u16> {
-    let bytes = text.as_bytes();
-    let end = bytes.iter().position(|&b| b == b'.').unwrap_or(bytes.len());
-    let whole = &bytes[..end];
-    let valid = matches!(whole.len(), 1..=4) && whole.iter().all(u8::is_ascii_digit);
-    valid.then(|| whole.iter().fold(0, |n, b| n * 10 + u16::from(b - b'0')))
-}
-
-fn truth(text: &str) -> Option<bool> {
-    let is = |words: &[&str]| words.iter().any(|it| it.eq_ignore_ascii_case(text));
-    if text.is_empty() {
-        None
-    } else if is(&["true", "1", "yes", "t"]) {
-        Some(true)
-    } else if is(&["false", "0", "no", "f"]) {
-        Some(false)
-    } else {
-        None
-    }
-}
-
 /// The attributes that are read. Ranks: of several the highest counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Attribute {
@@ -781,7 +729,7 @@ pub(super) fn attribute(key: &str) -> Option<Attribute> {
         "otel.status_code" => Attribute::Status,
         "w3c.tracestate" => Attribute::TraceState,
         "http.response.status_code" | "http.status_code" => Attribute::Http,
-        "rpc.grpc.status_code" => Attribute::Grpc,
+        "rpc.grpc.status_code" | "rpc.response.status_code" => Attribute::Grpc,
         "service.name" | "service_name" => Attribute::Service,
         "span.kind" => Attribute::Kind,
         "error" => Attribute::Error,
@@ -831,7 +779,7 @@ impl<'a> Found<'a> {
                 self.message = (rank, value);
             }
             Some(Attribute::Http) => self.http = status_number(value),
-            Some(Attribute::Grpc) => self.grpc = status_number(value),
+            Some(Attribute::Grpc) => self.grpc = grpc(value).grpc,
             Some(Attribute::Service) => self.service = value,
             Some(Attribute::Kind) => self.kind = value,
             Some(Attribute::TraceState) => self.state = value,
@@ -893,35 +841,6 @@ mod tests {
         for (pod, service) in cases {
             assert_eq!(service_of_pod(pod), service, "{pod}");
         }
-    }
-
-    #[test]
-    fn truth_of_a_status() {
-        for text in [
-            "ERROR",
-            " ERROR",
-            "2",
-            "2.0",
-            "STATUS_CODE_ERROR",
-            "StatusCode.ERROR",
-            "Error",
-            "failure",
-        ] {
-            assert_eq!(status(text).failed, Some(true), "{text}");
-        }
-        for text in [
-            "OK",
-            "UNSET",
-            "0",
-            "0.0",
-            "1",
-            "STATUS_CODE_UNSET",
-            "success",
-        ] {
-            assert_eq!(status(text).failed, Some(false), "{text}");
-        }
-        assert_eq!(status("504").http, Some(504));
-        assert_eq!(status("whatever"), Status::default());
     }
 
     #[test]

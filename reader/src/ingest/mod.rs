@@ -25,6 +25,7 @@ mod places;
 mod plan;
 mod sampling;
 mod sheet;
+mod status;
 pub mod time;
 mod told;
 mod unmapped;
