@@ -250,6 +250,62 @@ fn words_that_tell_failures_and_words_that_do_not() {
     }
 }
 
+/// Spaces around ids and names belong to neither.
+#[test]
+fn spaces_around_cells_are_no_text() {
+    check(
+        "trace_id , span_id,parent_id, service ,name,start_ms,duration_ms,status\n\
+         t,a1, ,fe,op,1767607200123,5,OK\nt ,a2,a1 ,  fe\t,\" op x \",1767607200123 , 5,ERROR \n",
+        r#"generic
+           t/a1<- 2026-01-05T10:00:00.123000000Z 5ms fe "op" unset success @- >- "" #2
+           t/a2<a1 2026-01-05T10:00:00.123000000Z 5ms fe "op x" unset failure @- >- "" #3"#,
+    );
+}
+
+/// Kibana writes several values as a list, and some versions a single one, too.
+#[test]
+fn lists_of_one_text_are_that_text() {
+    check(
+        r#""@timestamp","service.name","transaction.name","transaction.duration.us","event.outcome","trace.id","transaction.id","parent.id"
+"Mar 29, 2026 @ 01:00:45.020","[""fe""]","[""GET""]","[""30000""]","[""failure""]","[""t""]","[""t1""]","-"
+"Mar 29, 2026 @ 01:00:45.020","[""a"",""b""]","[object Object]","5","success","t"," [""t2""]","[""t1""]"
+"#,
+        r#"elastic zone=UTC
+           ! zone_assumed x2 row 2 @timestamp
+           t/t1<- 2026-03-29T01:00:45.020000000Z 30ms fe "GET" unset failure @- >- "" #2
+           t/t2<t1 2026-03-29T01:00:45.020000000Z 5us ["a","b"] "[object Object]" unset success @- >- "" #3"#,
+    );
+    // Of others a list is what it says.
+    check(
+        "trace_id,span_id,start_ms,duration_ms\nt,\"[\"\"a\"\"]\",1767607200123,5\n",
+        r#"generic
+           t/["a"]<- 2026-01-05T10:00:00.123000000Z 5ms  "" unset success @- >- "" #2"#,
+    );
+}
+
+/// Services by the names that stand below a resource or a process.
+#[test]
+fn services_of_resources() {
+    for header in [
+        "resource.attributes.service.name",
+        "resource.service.name",
+        "resources_string_service.name",
+        "resource_string_service$$name",
+        "ResourceAttributes['service.name']",
+        "process.serviceName",
+        "localEndpoint.serviceName",
+    ] {
+        let csv =
+            format!("traceId,spanId,start_ms,durationNano,{header}\nt,a,1767607200123,5,fe\n");
+        let reading = read(csv.as_bytes()).unwrap();
+        assert_eq!(
+            reading.rows.names.get(reading.rows.service[0]),
+            "fe",
+            "{header}"
+        );
+    }
+}
+
 /// What a file lacks altogether, by header, rows and traces.
 #[test]
 fn what_a_whole_file_lacks_is_said() {

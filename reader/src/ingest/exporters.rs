@@ -146,6 +146,8 @@ pub struct Exporter {
     pub ids_lost_zeros: bool,
     /// The operation's column holds addresses, of which what follows `?` is left out.
     pub operations_are_addresses: bool,
+    /// A cell may be a list of its one text: `["x"]`.
+    pub cells_are_lists: bool,
     /// Row counts at which the exporter stops.
     pub caps: &'static [u64],
     /// The columns of files without a header, in order.
@@ -167,6 +169,7 @@ const PLAIN: Exporter = Exporter {
     rows_are_ends_of_calls: false,
     ids_lost_zeros: false,
     operations_are_addresses: false,
+    cells_are_lists: false,
     caps: &[],
     layouts: &[],
 };
@@ -454,6 +457,7 @@ pub static EXPORTERS: &[Exporter] = &[
             (Field::Operation, &["spanname", "transactionname"]),
             (Field::Duration, &["spanduration", "transactionduration"]),
         ],
+        cells_are_lists: true,
         ..PLAIN
     },
     Exporter {
@@ -717,6 +721,12 @@ pub(crate) static COMMON: &[(Field, &[&str])] = &[
             "service",
             "otelservicename",
             "resourceservicename",
+            "resourceattributesservicename",
+            "resourcestringservicename",
+            "resourcesstringservicename",
+            "attributesservicename",
+            "processservicename",
+            "localendpointservicename",
             "cloudrolename",
             "appname",
             "application",
@@ -810,9 +820,11 @@ pub(crate) static COMMON: &[(Field, &[&str])] = &[
         &[
             "k8spodname",
             "resourcek8spodname",
+            "resourceattributesk8spodname",
             "podname",
             "pod",
             "serviceinstanceid",
+            "resourceattributesserviceinstanceid",
             "instanceid",
             "instance",
             "cloudroleinstance",

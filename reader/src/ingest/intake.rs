@@ -612,20 +612,20 @@ fn cell<'a>(plan: &Plan, record: Record<'a>, field: Field) -> &'a str {
     if tried[0] == ABSENT {
         return "";
     }
-    let text = unguarded(record.get(tried[0] as usize));
+    let text = bare(plan, record.get(tried[0] as usize));
     if !is_blank(text) {
         return text;
     }
     if tried[1] == ABSENT {
         return "";
     }
-    next_cell(record, &tried[1..])
+    next_cell(plan, record, &tried[1..])
 }
 
 #[inline(never)]
-fn next_cell<'a>(record: Record<'a>, tried: &[u32]) -> &'a str {
+fn next_cell<'a>(plan: &Plan, record: Record<'a>, tried: &[u32]) -> &'a str {
     let tried = tried.iter().take_while(|&&column| column != ABSENT);
-    let mut cells = tried.map(|&column| unguarded(record.get(column as usize)));
+    let mut cells = tried.map(|&column| bare(plan, record.get(column as usize)));
     cells.find(|text| !is_blank(text)).unwrap_or("")
 }
 
@@ -634,11 +634,27 @@ fn rare_cell<'a>(plan: &Plan, record: Record<'a>, field: Field) -> &'a str {
     cell(plan, record, field)
 }
 
-/// Exporters put an apostrophe before what a spreadsheet would take for a formula.
+/// A cell without what exporters and people put around its text.
 #[inline]
-fn unguarded(text: &str) -> &str {
+fn bare<'a>(plan: &Plan, text: &'a str) -> &'a str {
     match text.as_bytes() {
+        [b'\'' | b'[' | ..=b' ', ..] | [.., ..=b' '] => stripped(plan, text),
+        _ => text,
+    }
+}
+
+#[inline(never)]
+fn stripped<'a>(plan: &Plan, text: &'a str) -> &'a str {
+    let text = text.trim_ascii();
+    match text.as_bytes() {
+        // Before what a spreadsheet would take for a formula.
         [b'\'', b'=' | b'+' | b'-' | b'@', ..] => &text[1..],
+        [b'[', ..] if plan.exporter.cells_are_lists => {
+            let only = text
+                .strip_prefix("[\"")
+                .and_then(|it| it.strip_suffix("\"]"));
+            only.filter(|it| !it.contains('"')).unwrap_or(text)
+        }
         _ => text,
     }
 }
