@@ -10,6 +10,7 @@ use crate::ingest::{Assumed, Reading, Told, Unmapped};
 use crate::issues::Issues;
 use crate::messages::FileLine;
 use crate::rows::SpanRows;
+use crate::twins;
 use crate::view::{FileRef, Source};
 
 /// What one file was read as.
@@ -78,9 +79,12 @@ impl Files {
     pub fn build(self) -> Dataset {
         let Files {
             mut facts,
-            rows,
+            mut rows,
             issues,
         } = self;
+        if facts.len() > 1 {
+            twins::join(&mut rows);
+        }
         let (mut all, mut told) = (None, Told::default());
         for it in &facts {
             all = Some(all.map_or(it.assumed, |all| both(all, it.assumed)));

@@ -23,6 +23,7 @@ pub mod scene;
 pub mod spans;
 pub mod tiers;
 pub mod timeline;
+mod twins;
 pub mod view;
 pub mod viewport;
 pub mod what_if;

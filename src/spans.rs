@@ -420,7 +420,7 @@ fn span_order(rows: &SpanRows, ranks: &[u32], issues: &mut Issues) -> Vec<u32> {
     order
 }
 
-fn says_the_same(rows: &SpanRows, a: usize, b: usize) -> bool {
+pub(crate) fn says_the_same(rows: &SpanRows, a: usize, b: usize) -> bool {
     fn same<T: PartialEq>(column: &[T], a: usize, b: usize) -> bool {
         column[a] == column[b]
     }

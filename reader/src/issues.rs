@@ -112,7 +112,9 @@ impl Code {
                 "ids that cannot be ids were not used, the spans stand alone: export again with another tool"
             }
             Code::MissingId => "rows without a trace id stand as traces of one span each",
-            Code::DuplicateRow => "rows that say the same as another were dropped",
+            Code::DuplicateRow => {
+                "rows that say the same as another, or that are the same span in another file, were dropped"
+            }
             Code::DuplicateHeader => "two columns have the same name: the first one was read",
             Code::RepeatedHeader => {
                 "the header occurs again inside the file (several files joined): those lines were skipped"

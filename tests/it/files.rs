@@ -6,6 +6,7 @@ use herdscope::dataset::Dataset;
 use herdscope::engine::Engine;
 use herdscope::files::{Files, refs, said};
 use herdscope::ingest::{Limits, Reader, Reading, Told};
+use herdscope::issues::Code;
 use herdscope::outcome::Outcome;
 use herdscope::view::{FileMark, FileRef, Source};
 
@@ -72,6 +73,144 @@ fn what_two_files_say_is_the_earlier_ones() {
         assert_eq!([of(0).0, of(1).0], spans);
         assert_eq!([of(0).1, of(1).1], duplicates);
         assert_eq!(both.table.len() as u64, of(0).0 + of(1).0);
+    }
+}
+
+/// Files, a line each: `digits of the second / span / parent / service / kind / status`, and what is left
+/// of them in whatever order they come.
+#[test]
+fn a_span_of_several_exporters_is_one() {
+    let files = |texts: &[&str]| -> Dataset {
+        let file = |text: &&str| {
+            let head =
+                "trace_id,span_id,parent_span_id,service.name,kind,status,start_time,duration_ms";
+            let rows = text.split(';').map(|row| {
+                let mut cells = row.split('/');
+                let time = cells.next().expect("a time");
+                let cells: Vec<&str> = cells.collect();
+                format!("\nt,{},2026-01-05T10:00:00.{time}Z,30", cells.join(","))
+            });
+            (
+                "a.csv",
+                reading(&(head.to_owned() + &rows.collect::<String>()), ""),
+            )
+        };
+        merged(texts.iter().map(file).collect())
+    };
+    let left = |texts: &[&str]| -> Vec<String> {
+        let all = files(texts);
+        let table = &all.table;
+        let line = |at: usize| {
+            let service = table.service_name(table.service[at]);
+            let (ns, kind) = (table.start[at] % 1_000_000_000, table.kind[at].as_str());
+            format!("{ns} {service} {kind} {}", table.outcome[at].as_str())
+        };
+        (0..table.len()).map(line).collect()
+    };
+    let cases: &[(&[&str], &[&str])] = &[
+        // What either says, at the finer time.
+        (
+            &["123456789/a/p/web//", "123/a//web/client/ERROR"],
+            &["123456789 web client failure"],
+        ),
+        // Rounded and cut, of three clocks.
+        (
+            &[
+                "123956789/a//web/client/OK",
+                "123956/a//web/client/OK",
+                "124/a//web/client/OK",
+            ],
+            &["123956789 web client success"],
+        ),
+        // Farther apart than the coarser clock's step.
+        (
+            &["123456789/a//web/client/OK", "122/a//web/client/OK"],
+            &[
+                "122000000 web client success",
+                "123456789 web client success",
+            ],
+        ),
+        // A client and a server that share an id are two, whether their kinds are told or not.
+        (
+            &[
+                "123456789/a//web/client/OK;123556789/a//db/server/OK",
+                "123/a//web/client/OK;123/a//db/server/OK",
+            ],
+            &[
+                "123456789 web client success",
+                "123556789 db server success",
+            ],
+        ),
+        (
+            &[
+                "123456789/a//web/client/OK;123556789/a//db/server/OK",
+                "123/a//db//OK;123/a//web//OK",
+            ],
+            &[
+                "123456789 web client success",
+                "123556789 db server success",
+            ],
+        ),
+        (
+            &["123456789/a//web/client/OK", "123/a//web/server/OK"],
+            &[
+                "123000000 web server success",
+                "123456789 web client success",
+            ],
+        ),
+        // Two of one file are two, and one of them is the other file's.
+        (
+            &[
+                "123456789/a//web/client/OK;123556789/a//web/client/OK",
+                "123/a//web/client/OK",
+            ],
+            &[
+                "123456789 web client success",
+                "123556789 web client success",
+            ],
+        ),
+        (
+            &[
+                "123456/a//web/client/OK",
+                "123/a//web/client/OK;123/a//web/client/ERROR",
+            ],
+            &[
+                "123000000 web client failure",
+                "123456000 web client success",
+            ],
+        ),
+        // Unless they say the same.
+        (
+            &[
+                "123456/a//web/client/OK",
+                "123/a//web/client/OK;123/a//web/client/OK",
+            ],
+            &["123456000 web client success"],
+        ),
+        (
+            &[
+                "123456/a//web/client/OK;123456/a//web/client/OK",
+                "123/a//web/client/ERROR",
+            ],
+            &["123456000 web client failure"],
+        ),
+        // Ids that the file does not have.
+        (
+            &["123456///web/client/OK", "123///web/client/OK"],
+            &[
+                "123000000 web client success",
+                "123456000 web client success",
+            ],
+        ),
+    ];
+    for (texts, expected) in cases {
+        let reversed: Vec<&str> = texts.iter().rev().copied().collect();
+        for texts in [texts.to_vec(), reversed] {
+            assert_eq!(left(&texts), *expected, "{texts:?}");
+            let all = files(&texts);
+            let twins: u64 = all.files.iter().map(|it| it.rows - it.spans).sum();
+            assert_eq!(all.issues.count(Code::DuplicateRow), twins);
+        }
     }
 }
 
