@@ -44,6 +44,7 @@ pub enum Code {
     NoStatus,
     ToldMissing,
     UnknownStatus,
+    GzRest,
 }
 
 impl Code {
@@ -83,6 +84,7 @@ impl Code {
             Code::NoStatus => "no_status",
             Code::ToldMissing => "told_missing",
             Code::UnknownStatus => "unknown_status",
+            Code::GzRest => "gz_rest",
         }
     }
 
@@ -90,7 +92,8 @@ impl Code {
     pub fn remedy(self) -> &'static str {
         match self {
             Code::NoRows => {
-                "the file has a header and no rows: check the query's time range and export again"
+                "the file has no spans (of a table a header and no rows, of JSON an empty list): check the query's time range \
+                 and export again"
             }
             Code::RowTruncated => {
                 "the file ends in the middle of a row, which was left out: the export was cut off, take it again"
@@ -175,6 +178,10 @@ impl Code {
             Code::UnknownStatus => {
                 "no word that is known to tell whether a span failed, so these spans count as good: tell the column \
                  that does (status=COLUMN, or grpc=COLUMN for codes of gRPC), or from which duration on a span failed (failed=3s)"
+            }
+            Code::GzRest => {
+                "what follows the end of the gz data is no gz and was left out: if spans are missing, download or export the \
+                 file again"
             }
         }
     }

@@ -191,6 +191,14 @@ fn a_header_alone_is_no_refusal() {
     let reading = read(b"trace_id,span_id,start_ms,duration_ms").unwrap();
     assert_eq!(reading.rows.len(), 0);
     assert_eq!(reading.issues.count(Code::NoRows), 1);
+    // In words that are true of JSON, too.
+    let reading = read(b"{\"resourceSpans\": []}").unwrap();
+    let issue = reading.issues.iter().next().unwrap();
+    assert_eq!(
+        issue.message(),
+        "the file has no spans (of a table a header and no rows, of JSON an empty list): check the query's time \
+         range and export again"
+    );
 }
 
 #[test]
@@ -227,14 +235,34 @@ fn padding_after_a_gz_member_is_no_damage() {
             }
         }
     }
+}
+
+#[test]
+fn what_follows_the_last_gz_member_costs_itself() {
+    for rest in [&b"more"[..], b"\0\x1F\x8Bx", &[b'x'; 10_000]] {
+        let bytes = [&gz(CSV.as_bytes())[..], rest].concat();
+        for piece in [1, 3, 4096, usize::MAX] {
+            let reading = read_with(&bytes, Limits::default(), piece).unwrap();
+            assert_eq!(reading.rows.len(), 1, "in pieces of {piece}");
+            assert_eq!(reading.issues.count(Code::GzRest), 1);
+            assert_eq!(reading.issues.iter().count(), 1);
+        }
+    }
     assert_eq!(
-        kind(&[&gz(CSV.as_bytes())[..], b"more"].concat()),
+        kind(&[b"\x1F\x8B\x08\xFF", &gz(CSV.as_bytes())[..]].concat()),
         UnreadableKind::GzBroken
     );
-    assert_eq!(
-        kind(&[&gz(CSV.as_bytes())[..], b"\0\x1F\x8Bx"].concat()),
-        UnreadableKind::GzBroken
-    );
+}
+
+/// However much of the trailer is missing, the rows are there and the cut is told.
+#[test]
+fn a_gz_cut_in_its_trailer_gives_all_rows() {
+    let bytes = gz(CSV.as_bytes());
+    for missing in 1..=8 {
+        let reading = read(&bytes[..bytes.len() - missing]).unwrap();
+        assert_eq!(reading.rows.len(), 1);
+        assert_eq!(reading.issues.count(Code::RowTruncated), 1);
+    }
 }
 
 #[test]

@@ -17,6 +17,8 @@ pub(super) struct Gunzip {
     out: Box<[u8]>,
     check: Check,
     size: u32,
+    /// There was a whole member.
+    any: bool,
 }
 
 /// Where in a member the next byte lies.
@@ -27,6 +29,8 @@ enum Part {
     Trailer,
     /// After a member: another one, or zeros and line breaks that tapes and editors pad files with.
     Between,
+    /// Something else after the last member, of which nothing is read.
+    Rest,
 }
 
 /// Why no more can be unpacked.
@@ -52,6 +56,7 @@ impl Gunzip {
             out: vec![0; OUT].into_boxed_slice(),
             check: Check::new(),
             size: 0,
+            any: false,
         }
     }
 
@@ -73,6 +78,10 @@ impl Gunzip {
                             &bytes[size - before..]
                         }
                         Header::Begun if self.held.len() < LONGEST_HEADER => &[],
+                        _ if self.any => {
+                            self.begin(Part::Rest);
+                            &[]
+                        }
                         _ => return Err(Stop::Damaged),
                     }
                 }
@@ -86,6 +95,7 @@ impl Gunzip {
                             return Err(Stop::Damaged);
                         }
                         self.begin(Part::Between);
+                        self.any = true;
                     }
                     later
                 }
@@ -97,6 +107,7 @@ impl Gunzip {
                     }
                     &bytes[padding..]
                 }
+                Part::Rest => &[],
             };
         }
         Ok(())
@@ -104,7 +115,12 @@ impl Gunzip {
 
     /// Whether the bytes so far are whole members.
     pub(super) fn is_whole(&self) -> bool {
-        matches!(self.part, Part::Header | Part::Between) && self.held.is_empty()
+        matches!(self.part, Part::Header | Part::Between | Part::Rest) && self.held.is_empty()
+    }
+
+    /// Whether something stands after the last member that is none.
+    pub(super) fn has_rest(&self) -> bool {
+        self.part == Part::Rest
     }
 
     fn begin(&mut self, part: Part) {
@@ -367,7 +383,11 @@ mod tests {
             let padded = [&good[..], padding].concat();
             assert_eq!(unpacked(&padded, 4096), Ok(text.to_vec()));
         }
-        let trailing = [&good[..], b"\0more"].concat();
-        assert_eq!(unpacked(&trailing, 4096), Err(Stop::Damaged));
+        for rest in [&b"more"[..], b"\0more", b"\x1F\x8Bx", b"\x1F\x8B\x08\xFF"] {
+            let trailing = [&good[..], rest].concat();
+            for piece in [1, 4096] {
+                assert_eq!(unpacked(&trailing, piece), Ok(text.to_vec()));
+            }
+        }
     }
 }

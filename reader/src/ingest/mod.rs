@@ -201,11 +201,12 @@ impl Reader {
         if !block.is_empty() {
             self.unpack_block(&block)?;
         }
-        let mut cut = false;
+        let (mut cut, mut rest) = (false, false);
         let mut decoder = match self.stage {
             Stage::Start(decoder, _) | Stage::Plain(decoder) => decoder,
             Stage::Gz(gz) => {
                 cut = !gz.gunzip.is_whole();
+                rest = gz.gunzip.has_rest();
                 if cut && gz.bytes_out == 0 {
                     return Err(Unreadable::gz_broken(self.unpacked));
                 }
@@ -220,6 +221,9 @@ impl Reader {
         let mut intake = sheet.intake;
         if cut && intake.issues.count(Code::RowTruncated) == 0 {
             intake.issues.note(Code::RowTruncated, None, None, None);
+        }
+        if rest {
+            intake.issues.note(Code::GzRest, None, None, None);
         }
         let zone = intake.assumed_utc().then_some("UTC");
         let dates = intake.assumed_dates();
