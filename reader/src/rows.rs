@@ -152,6 +152,7 @@ impl SpanRows {
     }
 
     /// Which of the files a row stands in. O(log files).
+    #[inline(never)]
     pub fn file_of(&self, at: usize) -> u16 {
         let file = self.later_files.partition_point(|&it| it as usize <= at);
         u16::try_from(file).unwrap_or(u16::MAX)
