@@ -176,12 +176,11 @@ impl Code {
                 "the file has no column of the name that was told for it: what the headers say was read"
             }
             Code::UnknownStatus => {
-                "no word that is known to tell whether a span failed, so these spans count as good: tell the column \
-                 that does (status=COLUMN, or grpc=COLUMN for codes of gRPC), or from which duration on a span failed (failed=3s)"
+                "not known to tell a failure, so these spans count as good: tell the column that does (status=COLUMN, or \
+                 grpc=COLUMN for gRPC's codes), or from which duration on a span failed (failed=3s)"
             }
             Code::GzRest => {
-                "what follows the end of the gz data is no gz and was left out: if spans are missing, download or export the \
-                 file again"
+                "what follows the end of the gz data was left out: if spans are missing, download the file again"
             }
         }
     }

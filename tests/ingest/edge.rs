@@ -289,11 +289,9 @@ fn services_of_resources() {
     for header in [
         "resource.attributes.service.name",
         "resource.service.name",
-        "resources_string_service.name",
         "resource_string_service$$name",
         "ResourceAttributes['service.name']",
         "process.serviceName",
-        "localEndpoint.serviceName",
     ] {
         let csv =
             format!("traceId,spanId,start_ms,durationNano,{header}\nt,a,1767607200123,5,fe\n");

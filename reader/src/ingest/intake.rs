@@ -15,7 +15,7 @@ use super::ids::{
 };
 use super::plan::{ABSENT, Plan};
 use super::sampling::{self, Rates};
-use super::status::{grpc, status, status_number, truth, truth_or_status};
+use super::status::{Status, grpc, status, status_number, truth, truth_or_status};
 use super::time::{Mark, Stamp, Told, Unit, parse_duration};
 use crate::issues::{Code, Issues};
 use crate::outcome::{Evidence, Outcome, outcome};
@@ -211,26 +211,19 @@ impl Intake {
             Kind::Unset => kind(found.kind),
             told => told,
         };
-        let grpc = grpc(rare(Field::Grpc));
-        let status = status(cell(Field::Status))
+        let told = status(cell(Field::Status))
             .or(truth_or_status(rare(Field::Error), false))
-            .or(truth_or_status(rare(Field::Success), true));
-        let unknown = status.unknown || grpc.unknown;
-        let http = status_number(rare(Field::Http)).or(found.http);
-        let grpc = grpc.grpc.or(found.grpc);
-        // A column of gRPC codes may hold HTTP's too: those begin where gRPC's have long ended.
-        let http = http.or(grpc.filter(|&it| it >= 100));
-        let grpc = grpc.filter(|&it| it <= 16).or(status.grpc);
-        let failed = [status.failed, found.error, found.failed];
-        let failed = if failed.contains(&Some(true)) {
-            Some(true)
-        } else {
-            failed.into_iter().flatten().next()
-        };
-        let http = http.or(status.http);
-        let told = failed.is_some() || http.is_some() || grpc.is_some();
-        self.outcome_told |= found.any || told;
-        if unknown && !told {
+            .or(truth_or_status(rare(Field::Success), true))
+            .or(grpc(rare(Field::Grpc)));
+        let unknown = told.unknown;
+        let told = told.or(found.status);
+        let (failed, grpc) = (told.failed, told.grpc);
+        let http = status_number(rare(Field::Http))
+            .or(found.http)
+            .or(told.http);
+        let is_told = failed.is_some() || http.is_some() || grpc.is_some();
+        self.outcome_told |= found.any || is_told;
+        if unknown && !is_told {
             self.note_unknown_status(plan, record, row);
         }
         let mut message = rare(Field::Message);
@@ -767,12 +760,10 @@ struct Found<'a> {
     peer: (u8, &'a str),
     message: (u8, &'a str),
     http: Option<u16>,
-    grpc: Option<u16>,
+    status: Status,
     service: &'a str,
     kind: &'a str,
     state: &'a str,
-    error: Option<bool>,
-    failed: Option<bool>,
     /// State, generation, whether it refused, name.
     breaker: [&'a str; 4],
 }
@@ -795,13 +786,19 @@ impl<'a> Found<'a> {
                 self.message = (rank, value);
             }
             Some(Attribute::Http) => self.http = status_number(value),
-            Some(Attribute::Grpc) => self.grpc = grpc(value).grpc,
+            Some(Attribute::Grpc) => self.status = grpc(value).or(self.status),
             Some(Attribute::Service) => self.service = value,
             Some(Attribute::Kind) => self.kind = value,
             Some(Attribute::TraceState) => self.state = value,
-            Some(Attribute::Error) => self.error = truth(value),
+            Some(Attribute::Error) => {
+                let failed = truth(value);
+                self.status = self.status.or(Status {
+                    failed,
+                    ..Status::default()
+                });
+            }
             Some(Attribute::Breaker(place)) => self.breaker[usize::from(place)] = value,
-            Some(Attribute::Status) => self.failed = status(value).failed,
+            Some(Attribute::Status) => self.status = self.status.or(status(value)),
             Some(Attribute::Message(_)) | None => {}
         }
     }

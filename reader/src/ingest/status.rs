@@ -38,34 +38,28 @@ const NOTHING: Status = Status {
     unknown: false,
 };
 
-const fn says(failed: bool) -> Status {
+const UNKNOWN: Status = Status {
+    unknown: true,
+    ..NOTHING
+};
+
+fn says(failed: bool) -> Status {
     Status {
         failed: Some(failed),
         ..NOTHING
     }
 }
 
-const fn http(code: u16) -> Status {
-    Status {
-        http: Some(code),
-        ..NOTHING
-    }
-}
-
-const UNKNOWN: Status = Status {
-    unknown: true,
-    ..NOTHING
-};
-
-/// gRPC's codes by their numbers, then other spellings of the first and of the fourth.
-const GRPC: &str = "ok cancelled unknown invalidargument deadlineexceeded notfound alreadyexists permissiondenied \
+/// gRPC's codes by their numbers, other spellings of the first and the fourth, then words that tell
+/// failures, then words that tell none.
+const WORDS: &str = "ok cancelled unknown invalidargument deadlineexceeded notfound alreadyexists permissiondenied \
     resourceexhausted failedprecondition aborted outofrange unimplemented internal unavailable dataloss \
-    unauthenticated canceled timeout timedout";
+    unauthenticated canceled timeout timedout \
+    error failure failed fail fault false ko nok exception internalerror unknownerror servererror 5xx \
+    unset success true succeeded successful completed redirection informational clienterror 2xx 3xx 4xx";
 
-const WELL: &str = "unset success true succeeded successful passed completed unspecified redirection informational 2xx 3xx";
-
-const BADLY: &str = "error failure failed fail fault false ko nok notok err exception internalerror \
-    unknownerror servererror 5xx";
+/// The place of the last word that tells a failure.
+const LAST_FAILURE: usize = 32;
 
 /// The longest known word and its prefix fit.
 const LONGEST: usize = 32;
@@ -73,37 +67,24 @@ const LONGEST: usize = 32;
 /// A status by word (`Error`, `STATUS_CODE_OK`, `failure`, `DeadlineExceeded`) or by number:
 /// OpenTelemetry's 0 to 2, or HTTP's from 100.
 pub(super) fn status(text: &str) -> Status {
-    let text = text.trim();
     match text {
         "" => return NOTHING,
         "Unset" | "UNSET" | "Ok" | "OK" => return says(false),
         "Error" | "ERROR" => return says(true),
         _ => {}
     }
-    // `504 Gateway Timeout`
-    let first = || text.split(' ').next().and_then(status_number);
-    match status_number(text).or_else(|| first().filter(|&it| it >= 100)) {
-        Some(0 | 1) => says(false),
-        Some(2) => says(true),
-        Some(code @ 100..) => http(code),
-        Some(_) => UNKNOWN,
-        None => of_word(text),
-    }
+    of_text(text, false)
 }
 
-/// A code of gRPC, by number or name, of a column known to be gRPC's.
+/// The same of a column that is known to be gRPC's.
 pub(super) fn grpc(text: &str) -> Status {
-    if text.is_empty() {
-        return NOTHING;
-    }
-    let mut normal = [0; LONGEST];
-    match status_number(text).or_else(|| grpc_number(normalised(text, &mut normal))) {
-        None if !is_blank(text) => UNKNOWN,
-        grpc => Status { grpc, ..NOTHING },
+    match text {
+        "" => NOTHING,
+        _ => of_text(text, true),
     }
 }
 
-/// Whether something is true; other words as those of a status that stands for `well`.
+/// Whether something is `well`, or is not; other words as those of a status.
 pub(super) fn truth_or_status(text: &str, well: bool) -> Status {
     match truth(text) {
         Some(it) => says(it != well),
@@ -124,9 +105,9 @@ pub(super) fn truth(text: &str) -> Option<bool> {
     let is = |words: &[&str]| words.iter().any(|it| it.eq_ignore_ascii_case(text));
     if text.is_empty() {
         None
-    } else if is(&["true", "1", "yes", "t"]) {
+    } else if is(&["true", "1", "yes", "t", "1.0"]) {
         Some(true)
-    } else if is(&["false", "0", "no", "f"]) {
+    } else if is(&["false", "0", "no", "f", "0.0"]) {
         Some(false)
     } else {
         None
@@ -134,64 +115,54 @@ pub(super) fn truth(text: &str) -> Option<bool> {
 }
 
 #[inline(never)]
-fn of_word(text: &str) -> Status {
+fn of_text(text: &str, is_grpc: bool) -> Status {
+    let text = text.trim_ascii();
+    let code = |code| Status {
+        grpc: Some(code),
+        ..NOTHING
+    };
+    // `504 Gateway Timeout`
+    let first = text.split(' ').next().unwrap_or(text);
+    match status_number(first) {
+        Some(http @ 100..) => {
+            return Status {
+                http: Some(http),
+                ..NOTHING
+            };
+        }
+        Some(number @ ..=16) if is_grpc => return code(number),
+        Some(number @ ..=2) if first.len() == text.len() => return says(number == 2),
+        Some(_) => return UNKNOWN,
+        None => {}
+    }
+    // The one form in which words are compared: lower case without separators, and without the prefixes
+    // that the specification, Python and .NET have. Longer words than any that is known are cut.
     let mut normal = [0; LONGEST];
-    let word = normalised(text, &mut normal);
-    if place(WELL, word).is_some() {
-        return says(false);
+    let mut length = 0;
+    for byte in text.bytes() {
+        if !matches!(byte, b'_' | b'-' | b' ' | b'.' | b'/' | b'?') && length < LONGEST {
+            normal[length] = byte.to_ascii_lowercase();
+            length += 1;
+        }
     }
-    if place(BADLY, word).is_some() {
-        return says(true);
+    let mut word = &normal[..length];
+    for prefix in [&b"status"[..], b"code"] {
+        word = word.strip_prefix(prefix).unwrap_or(word);
     }
-    match (word, grpc_number(word)) {
-        (_, Some(0)) => says(false),
+    match WORDS.split(' ').position(|it| it.as_bytes() == word) {
+        Some(0) => says(false),
         // Elastic writes it for outcomes that nobody knows. gRPC's own is spelled otherwise, but so are
         // those of others who do not know.
-        (_, Some(2)) if text == "unknown" => says(false),
-        (_, Some(2)) => UNKNOWN,
-        (_, Some(code)) => Status {
-            grpc: Some(code),
-            ..NOTHING
-        },
-        (b"4xx" | b"clienterror", _) => http(400),
+        Some(2) if text == "unknown" && !is_grpc => says(false),
+        Some(2) if !is_grpc => UNKNOWN,
+        Some(number @ ..17) => code(number as u16),
+        Some(17) => code(1),
+        Some(18 | 19) => code(4),
+        Some(place) => says(place <= LAST_FAILURE),
         // `N/A`, `--`, `?`
-        (b"" | b"na", _) => NOTHING,
-        _ if is_blank(text) => NOTHING,
-        _ => UNKNOWN,
+        None if length == 0 || word == b"na" || is_blank(text) => NOTHING,
+        None => UNKNOWN,
     }
-}
-
-/// The one form in which words are compared: lower case without separators, and without the prefixes
-/// that the specification, Python and .NET have. Longer words than any that is known are cut.
-fn normalised<'a>(text: &str, buffer: &'a mut [u8; LONGEST]) -> &'a [u8] {
-    let separates = |it: &u8| matches!(it, b'_' | b'-' | b' ' | b'.' | b'/' | b'?');
-    let kept = text.bytes().filter(|it| !separates(it));
-    let mut length = 0;
-    for (to, byte) in buffer.iter_mut().zip(kept) {
-        *to = byte.to_ascii_lowercase();
-        length += 1;
-    }
-    let mut word = &buffer[..length];
-    for prefix in [&b"status"[..], b"code"] {
-        word = match word.strip_prefix(prefix) {
-            Some(rest) if !rest.is_empty() => rest,
-            _ => word,
-        };
-    }
-    word
-}
-
-fn grpc_number(word: &[u8]) -> Option<u16> {
-    match place(GRPC, word)? {
-        17 => Some(1),
-        18.. => Some(4),
-        code => Some(code as u16),
-    }
-}
-
-/// The place of a word among words.
-fn place(words: &str, word: &[u8]) -> Option<usize> {
-    words.split(' ').position(|it| it.as_bytes() == word)
 }
 
 #[cfg(test)]
@@ -204,6 +175,10 @@ mod tests {
             grpc: Some(code),
             ..NOTHING
         };
+        let http = |code| Status {
+            http: Some(code),
+            ..NOTHING
+        };
         let cases = [
             (
                 says(true),
@@ -212,7 +187,7 @@ mod tests {
             ),
             (
                 says(false),
-                "OK|ok|UNSET|0|0.0|1|STATUS_CODE_UNSET|StatusCode.OK|success|True|SUCCEEDED|REDIRECTION|2xx|unknown",
+                "OK|ok|UNSET|0|0.0|1|STATUS_CODE_UNSET|StatusCode.OK|success|True|SUCCEEDED|REDIRECTION|2xx|4xx|CLIENT_ERROR|unknown",
             ),
             (NOTHING, "|-|null|None|N/A|n/a|?|--|undefined|\\N"),
             (grpc(1), "CANCELLED|Canceled|cancelled|StatusCode.CANCELLED"),
@@ -227,7 +202,6 @@ mod tests {
             (grpc(16), "UNAUTHENTICATED"),
             (http(504), "504|504.0|504 Gateway Timeout"),
             (http(200), "200|200 OK"),
-            (http(400), "4xx|CLIENT_ERROR"),
             (
                 UNKNOWN,
                 "whatever|UNKNOWN|Unknown|3|14|-1|1 error|status|ошибка|0x2|okay then, this went well as far as we know",
@@ -242,16 +216,19 @@ mod tests {
 
     #[test]
     fn codes_of_grpc() {
-        let names = GRPC.split(' ').take(17).enumerate();
-        for (code, name) in names {
-            let (code, number) = (Some(code as u16), code.to_string());
+        for (code, name) in WORDS.split(' ').take(17).enumerate() {
+            let number = code.to_string();
             for text in [name, &name.to_uppercase(), &number] {
-                assert_eq!(grpc(text).grpc, code, "{text}");
+                let told = grpc(text);
+                let well = told == says(false) || told.grpc == Some(0);
+                assert_eq!(well, code == 0, "{text}");
+                assert!(well || told.grpc == Some(code as u16), "{text}");
             }
         }
+        assert_eq!(WORDS.split(' ').nth(LAST_FAILURE), Some("5xx"));
         assert_eq!(grpc("UNKNOWN").grpc, Some(2));
         assert_eq!(grpc("StatusCode.UNKNOWN").grpc, Some(2));
-        for (text, unknown) in [("", false), ("-", false), ("KAPUTT", true)] {
+        for (text, unknown) in [("", false), ("-", false), ("KAPUTT", true), ("99", true)] {
             let expected = Status { unknown, ..NOTHING };
             assert_eq!(grpc(text), expected, "{text}");
         }
@@ -264,6 +241,8 @@ mod tests {
             ("FALSE", true, Some(true)),
             ("1", false, Some(true)),
             ("0", false, Some(false)),
+            ("1.0", false, Some(true)),
+            ("0.0", true, Some(true)),
             ("", false, None),
             ("FAILED", true, Some(true)),
             ("ERROR", false, Some(true)),
