@@ -244,6 +244,15 @@ fn an_exporters_unit_gives_way_to_the_digits() {
            t/b<- 2026-01-05T10:00:00.123000000Z 25ms c "" unset success @c >- "" #3
            t/c<- 2026-01-05T10:00:01.000000000Z 25ms c "" unset success @c >- "" #4"#,
     );
+    // Durations are then in the unit of a finer clock.
+    check(
+        "traceID,spanID,parentSpanID,operationName,serviceName,startTime,duration\n\
+         t,a,,n,s,1767607200000290,25296\n",
+        r#"grafana start=us duration=us
+           ! unit_assumed x1 row 2 startTime "us"
+           ! unit_assumed x1 row 2 duration "us"
+           t/a<- 2026-01-05T10:00:00.000290000Z 25.296ms s "n" unset success @- >- "" #2"#,
+    );
     check(
         "StartTime,EndTime,URL,SpanType,Service,SpanId,TraceId,Peer,ParentSpan,Component,IsError\n\
          1767607200000,1767607200020,u,Entry,s,a,t,,-1,C,False\n\

@@ -307,7 +307,7 @@ impl Plan {
     fn settle_units(
         &mut self,
         told: [Option<Unit>; FIELDS],
-        known: Option<Unit>,
+        mut known: Option<Unit>,
         sample: &[Cells],
     ) {
         let width = self.headers.len();
@@ -338,6 +338,9 @@ impl Plan {
                 None => unit.is_none(),
                 Some(_) => self.start_unit != of_exporter,
             };
+            // Who counts starts finer than the exporter is none that writes as it does.
+            let finer = self.start_unit.map(Unit::ns) < of_exporter.map(Unit::ns);
+            known = known.filter(|_| !finer || told[Field::Duration as usize].is_some());
             if told[Field::End as usize].is_none() {
                 (self.end_unit, self.end_by_digits) = (self.start_unit, self.start_by_digits);
             }
