@@ -44,8 +44,10 @@ pub(crate) fn join(rows: &mut SpanRows) {
             order.push(at as u32);
         }
     }
-    let key = |at: u32| (id(rows, at), step(rows, at));
-    order::sort(&mut order, &mut |a, b| key(a).cmp(&key(b)));
+    order::sort(&mut order, &mut |a, b| {
+        let ids = id(rows, a).cmp(&id(rows, b));
+        ids.then_with(|| step(rows, a).cmp(&step(rows, b)))
+    });
     let (mut heads, mut twins) = (Vec::new(), Vec::new());
     for &at in &order {
         if heads.first().is_none_or(|&it| id(rows, it) != id(rows, at)) {

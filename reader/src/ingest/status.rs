@@ -86,6 +86,9 @@ pub(super) fn grpc(text: &str) -> Status {
 
 /// Whether something is `well`, or is not; other words as those of a status.
 pub(super) fn truth_or_status(text: &str, well: bool) -> Status {
+    if text.is_empty() {
+        return NOTHING;
+    }
     match truth(text) {
         Some(it) => says(it != well),
         None => status(text),
