@@ -80,6 +80,7 @@ const ATTRIBUTES: &[&str] = &[
     "http.response.status_code",
     "http.status_code",
     "rpc.grpc.status_code",
+    "rpc.response.status_code",
     "service.name",
     "service_name",
     "span.kind",
