@@ -242,10 +242,17 @@ pub fn observe(table: &SpanTable, calls: &Calls, shared: bool) -> Observed {
 impl Observed {
     /// Takes into account that settings explain only this share of what silences alone told: if it is less
     /// than half, they were no breaker's, or the results in the file are not those that the breaker saw.
-    /// Without probes after them they may as well be restarts, or a job's.
+    /// Without probes after them they may as well be restarts; and where never more calls came than are
+    /// probes, a job's.
     fn weigh(&mut self, explained: f64) {
-        let most = if self.probes.is_some() { 1.0 } else { 0.5 };
-        for (seen, recorded) in self.breakers.iter_mut().zip(&self.evidence.recorded) {
+        let Evidence {
+            phases, recorded, ..
+        } = &self.evidence;
+        let all = self.breakers.iter_mut().zip(phases).zip(recorded);
+        for ((seen, phases), recorded) in all {
+            let probes = self.probes.unwrap_or(u32::MAX) as usize;
+            let closed = phases.iter().any(|it| it.end - it.first > probes);
+            let most = if closed { 1.0 } else { 0.5 };
             let told = seen.states.iter_mut();
             for stretch in told.filter(|it| it.state != Seen::Closed && !recorded) {
                 stretch.sure = stretch.sure.min(explained).min(most);
@@ -403,7 +410,12 @@ fn states(
             // The first call after the wait is what makes a breaker half-open.
             let began = traffic.start[phase.first];
             match probes {
-                Some(probes) => line.half_open(traffic, phase, probes, began),
+                Some(probes) => {
+                    // The file may end before the verdict.
+                    let verdict = probes.verdict(traffic, phase);
+                    let verdict = verdict.map_or(span.end, |it| it.max(began + 1));
+                    line.until(verdict, Seen::HalfOpen, probes.sure);
+                }
                 None => line.unknown_until(judged(traffic, phase)),
             }
         }
@@ -424,7 +436,7 @@ fn states(
 fn judged(traffic: &Traffic, phase: &Phase) -> i64 {
     let probes = phase.end.min(phase.first + USUAL_PROBES);
     let ends = (phase.first..probes).map(|at| traffic.end[at]);
-    ends.max().unwrap_or(i64::MAX)
+    ends.max().unwrap_or(traffic.start[phase.first])
 }
 
 /// The states so far, and where they end.
@@ -463,16 +475,6 @@ impl Line {
 
     fn unknown_until(&mut self, to: i64) {
         self.until(to, Seen::Unknown, 0.0);
-    }
-
-    /// The probes of a phase. Leaves the line where the breaker closed, or where it opened again.
-    fn half_open(&mut self, traffic: &Traffic, phase: &Phase, probes: Probes, began: i64) {
-        let verdict = probes.verdict(traffic, phase);
-        match verdict {
-            Some(verdict) => self.until(verdict.max(began + 1), Seen::HalfOpen, probes.sure),
-            // The file ends before the verdict.
-            None => self.until(i64::MAX, Seen::HalfOpen, probes.sure),
-        }
     }
 
     /// From where the line is to `until`: closed, or ramping first, with what is unclear between.

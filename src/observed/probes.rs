@@ -112,12 +112,15 @@ pub(super) fn infer(traffic: &[Traffic], phases: &[Vec<Phase>]) -> Option<Probes
 }
 
 /// How unusual a number is, in natural logarithms of its odds: libraries let through one or ten unless
-/// they are told otherwise, and people choose round numbers.
+/// they are told otherwise, and people choose round numbers. Any round that is cut has some number of
+/// calls: one that nobody chooses takes two rounds of it.
 fn oddness(count: usize) -> f64 {
     match count {
         1 | 10 => 0.0,
         2 | 3 | 5 | 20 | 50 | 100 => 1.0,
-        _ => 2.0,
+        4 | 6..10 => 2.0,
+        _ if count.is_multiple_of(5) && count < 50 || count.is_multiple_of(50) => 2.0,
+        _ => TELLING + 1.0,
     }
 }
 

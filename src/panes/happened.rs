@@ -70,21 +70,31 @@ pub fn range(range: &Range) -> [Option<String>; 2] {
 pub fn withheld(it: &Withheld) -> String {
     let [low, mid, high] = it.share.map(percent);
     let open = format::duration(it.open_ns);
-    let (what, interval) = match it.counted {
-        true => ([&mid, " of the calls were refused"].concat(), String::new()),
+    let (what, were) = match it.counted {
+        true => (
+            [&mid, " of the calls were refused"].concat(),
+            ": breakers were open for ",
+        ),
+        // Each opening may as well be none.
+        false if it.share[0] <= 0.0 => (
+            ["Up to ", &high, " of the demand may have been withheld"].concat(),
+            ", if breakers were open for ",
+        ),
         false => (
-            ["About ", &mid, " of the demand was withheld"].concat(),
-            [" (", &low, " to ", &high, ")"].concat(),
+            [
+                "About ",
+                &mid,
+                " of the demand was withheld (",
+                &low,
+                " to ",
+                &high,
+                ")",
+            ]
+            .concat(),
+            ": breakers were open for ",
         ),
     };
-    [
-        &what,
-        &interval,
-        ": breakers were open for ",
-        &open,
-        " in all.",
-    ]
-    .concat()
+    [&what, were, &open, " in all."].concat()
 }
 
 /// How sure the states are that are told.

@@ -315,6 +315,36 @@ fn who_waits_for_each_result_is_not_held_back() {
 }
 
 #[test]
+fn a_job_that_fails_each_minute_is_half_sure_at_most() {
+    let job = |minute: i64| (0..30).map(move |at| (minute * 60_000 + at * 100, 80, at >= 12));
+    let states = weighed(&(0..8).flat_map(job).collect::<Vec<_>>());
+    assert!(states.iter().any(|it| it.1 == "open"), "{states:?}");
+    for (from, state, sure) in states {
+        assert!(
+            state == "closed" || sure <= 0.5,
+            "{state} at {from} ms: {sure}"
+        );
+    }
+}
+
+#[test]
+fn a_round_that_the_file_cuts_ends_with_it() {
+    let mut calls = Vec::new();
+    for begin in [0, 100_000] {
+        calls.extend(steady(begin, begin + 38_000, 20, false));
+        calls.extend(steady(begin + 38_000, begin + 39_000, 20, true));
+        // Ten probes, and then their results.
+        calls.extend((0..10).map(|at| (begin + 99_000 + at * 20, 600, false)));
+    }
+    // The second round has half of them.
+    calls.truncate(calls.len() - 5);
+    let dataset = calls_of(&calls);
+    let observed = observe(&dataset.table, &dataset.edges[0].calls, false);
+    let last = observed.breakers[0].states.last().unwrap();
+    assert_eq!((last.state, last.to), (Seen::HalfOpen, observed.to));
+}
+
+#[test]
 fn what_no_settings_explain_is_no_breaker() {
     // Bursts each minute of which half fails: no window trips at the end of each and not before.
     let mut calls = Vec::new();
