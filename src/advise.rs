@@ -34,6 +34,8 @@ pub struct EdgeAdvice {
     pub pool: Option<Pool>,
     /// Calls a second; `None` where they all began at once.
     pub rate: Option<f64>,
+    /// Calls of the busiest second, which is what a pool has to bear; `None` like `rate`.
+    pub busiest: Option<f64>,
     /// Other services that the caller calls, which wait when its threads are all taken here.
     pub also_waits: Vec<String>,
 }
@@ -108,13 +110,15 @@ pub fn advise(dataset: &Dataset, edge: &Edge) -> EdgeAdvice {
     let all = of(CallOutcome::is_known);
     let good = of(|it| it == CallOutcome::Success);
     let failed = of(CallOutcome::is_failure);
-    let in_use = timeouts_in_use(&failed, &good)
+    let in_use = timeouts_in_use(&failed, &good).into_iter().map(|timeout| {
+        let above = just_above(timeout);
+        let cut = failed.iter().filter(|it| above.contains(it)).count();
+        (timeout, cut as u64)
+    });
+    let timed_out = of(|it| it == CallOutcome::TimedOut);
+    let in_use = short_timeouts(&timed_out)
         .into_iter()
-        .map(|timeout| {
-            let above = just_above(timeout);
-            let cut = failed.iter().filter(|it| above.contains(it)).count();
-            (timeout, cut as u64)
-        })
+        .chain(in_use)
         .collect();
     let proposed = propose(&good);
     let (in_flight, pool, rate) = in_flight(calls);
@@ -131,9 +135,49 @@ pub fn advise(dataset: &Dataset, edge: &Edge) -> EdgeAdvice {
         connect: connect(&dataset.table, calls),
         in_flight,
         pool,
+        busiest: rate.map(|_| busiest(calls)),
         rate,
         also_waits: others.map(|it| it.to.clone()).collect(),
     }
+}
+
+/// Timeouts below a tenth of a second, and how many calls each cut: round numbers just above which calls pile
+/// up that are told to have timed out. Errors that only may have are told from timeouts by longer ones alone.
+fn short_timeouts(timed_out: &[u64]) -> Vec<(u64, u64)> {
+    const ROUND_MS: [u64; 12] = [5, 10, 15, 20, 25, 30, 40, 50, 60, 75, 80, 90];
+    let between = |from: u64, to: u64| {
+        let before = |time: u64| timed_out.partition_point(|&it| it < time);
+        (before(to) - before(from)) as u64
+    };
+    let piles = ROUND_MS.map(|ms| {
+        let (timeout, width) = (ms * 1_000_000, ms * 50_000);
+        (
+            timeout,
+            between(timeout, timeout + width),
+            between(timeout - width, timeout),
+        )
+    });
+    let believed = piles
+        .into_iter()
+        .filter(|&(_, pile, below)| pile >= 5 && below * 4 <= pile);
+    believed.map(|(timeout, pile, _)| (timeout, pile)).collect()
+}
+
+/// The most calls that began within a second. O(calls).
+fn busiest(calls: &Calls) -> f64 {
+    let made = |at: &usize| calls.outcome[*at] != CallOutcome::Rejected;
+    let starts: Vec<i64> = (0..calls.len())
+        .filter(made)
+        .map(|at| calls.start[at])
+        .collect();
+    let (mut from, mut most) = (0, 0);
+    for (at, start) in starts.iter().enumerate() {
+        while start.saturating_sub(starts[from]) >= 1_000_000_000 {
+            from += 1;
+        }
+        most = most.max(at + 1 - from);
+    }
+    most as f64
 }
 
 /// The durations of the calls that ended so, sorted.

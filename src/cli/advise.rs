@@ -105,22 +105,23 @@ fn edge_json(edge: &Edge, advice: &EdgeAdvice) -> Value {
     })
 }
 
-/// What a pool of that size bears at today's rate: at the mean, and when each call lasts as long as the
-/// longest timeout lets it.
+/// What a pool of that size bears at the rate of the busiest second: when each call lasts as long as the
+/// longest timeout lets it, and with the proposed one.
 fn pool_json(pool: u32, advice: &EdgeAdvice) -> Value {
     let longest = advice.timeouts_in_use.last().map(|it| it.0);
     let slow = longest.or(advice.percentiles[3].ns);
     let proposed = advice.proposed_timeout_ns;
     let taken = |ns: Option<u64>| {
-        ns.zip(advice.rate)
+        ns.zip(advice.busiest)
             .map(|(ns, rate)| advise::threads_taken(rate, ns))
     };
     let dry = |ns: Option<u64>| {
-        ns.zip(advice.rate)
+        ns.zip(advice.busiest)
             .and_then(|(ns, rate)| advise::dry_after(pool, rate, ns))
     };
     json!({
         "size": pool,
+        "rate": advice.busiest,
         "threads_when_slow": taken(slow),
         "dry_after_s_when_slow": dry(slow),
         "threads_with_proposed_timeout": taken(proposed),

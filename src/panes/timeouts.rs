@@ -206,7 +206,7 @@ pub fn in_flight(advice: &EdgeAdvice) -> String {
 pub fn asked_pool(size: u32, advice: &EdgeAdvice) -> String {
     let longest = advice.timeouts_in_use.last().map(|it| it.0);
     let hang = longest.or(advice.percentiles[3].ns);
-    let Some((hang, rate)) = hang.zip(advice.rate) else {
+    let Some((hang, rate)) = hang.zip(advice.busiest) else {
         return "Too few calls to tell what a pool bears.".to_owned();
     };
     let stands = |ns: u64| match advise::dry_after(size, rate, ns) {
@@ -221,7 +221,9 @@ pub fn asked_pool(size: u32, advice: &EdgeAdvice) -> String {
         &format::count(size.into()),
         ": when every call hangs for ",
         &format::duration(hang),
-        " it ",
+        ", at the ",
+        &format::rate(rate),
+        " of the busiest second, it ",
         &stands(hang),
         "; when an open breaker refuses them in 1\u{a0}ms it ",
         &stands(1_000_000),
@@ -234,6 +236,11 @@ pub fn asked_pool(size: u32, advice: &EdgeAdvice) -> String {
         said.push_str(&stands(timeout));
     }
     said.push('.');
+    if advice.in_flight.max > size {
+        said.push_str(" This file has more calls at once: ");
+        said.push_str(&format::count(advice.in_flight.max.into()));
+        said.push('.');
+    }
     let dry = advise::dry_after(size, rate, hang).is_some();
     if dry && !advice.also_waits.is_empty() {
         said.push_str(" When it is dry, calls to ");

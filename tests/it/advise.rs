@@ -175,6 +175,31 @@ fn timeouts_in_use_stand_out_of_what_ends_around_them() {
 }
 
 #[test]
+fn timeouts_below_a_tenth_of_a_second_are_those_that_are_told() {
+    let line =
+        |at: u64, took: u64, how: &str| format!("t{at} 1 - web client {at}+{took} {how} >api\n");
+    let of = |how: &str| -> String {
+        let cut = (0..20).map(|at| line(at, 90 + at % 3, how));
+        cut.chain((20..200).map(|at| line(at, 10, ""))).collect()
+    };
+    let in_use = |how: &str| edge(&dataset(&of(how)), "web", "api").timeouts_in_use;
+    assert_eq!(in_use("timed_out"), [(90 * MS, 20)]);
+    assert_eq!(in_use("failed"), []);
+}
+
+#[test]
+fn the_busiest_second_is_what_a_pool_has_to_bear() {
+    // Ten calls within a second, ten seconds later another.
+    let starts = (0..10).map(|at| at * 90).chain([10_000]);
+    let lines: String = starts
+        .map(|at| format!("t{at} 1 - web client {at}+5 >api\n"))
+        .collect();
+    let advice = edge(&dataset(&lines), "web", "api");
+    assert_eq!(advice.busiest, Some(10.0));
+    assert!(advice.rate.is_some_and(|it| it < 2.0));
+}
+
+#[test]
 fn who_is_refused_holds_no_thread_and_one_call_is_no_rate() {
     let refused = "a 1 - web client 0+1000 >api
          b 1 - web client 1000+1000 >api
