@@ -76,7 +76,8 @@ pub struct Frequency {
     pub spans: [u64; 2],
     /// Their shares of all spans of that side, 0 to 1; `None` of a side without spans.
     pub share: [Option<f64>; 2],
-    /// By how much the shares differ for sure; 0 where that may be chance.
+    /// By how much these shares differ for sure, or those of the traces that have it, whichever is more; 0
+    /// where that may be chance.
     pub telling: f64,
 }
 
@@ -215,14 +216,21 @@ fn attribute(
 ) -> Attribute {
     // Values are small numbers: places in a list, no hashing.
     let mut counts: Vec<[u64; 2]> = Vec::new();
+    // Of the traces with a value, how many there are and the last one.
+    let mut in_traces: Vec<[(u64, u32); 2]> = Vec::new();
     for at in 0..table.len() {
         let Some(value) = value(table, which, at) else {
             continue;
         };
         if counts.len() <= value {
             counts.resize(value + 1, [0; 2]);
+            in_traces.resize(value + 1, [(0, u32::MAX); 2]);
         }
-        counts[value][selection.side(table, at)] += 1;
+        let (side, rank) = (selection.side(table, at), table.rank[at].0);
+        counts[value][side] += 1;
+        let (traces, last) = &mut in_traces[value][side];
+        *traces += u64::from(*last != rank);
+        *last = rank;
     }
     let traces = [sides[0].traces, sides[1].traces];
     let share = |spans: [u64; 2]| {
@@ -232,8 +240,21 @@ fn attribute(
         })
     };
     let met = (0..counts.len()).filter(|&it| counts[it] != [0; 2]);
+    let of_traces = |it: usize| {
+        [0, 1].map(|side| {
+            let all = traces[side];
+            (all > 0).then(|| in_traces[it][side].0 as f64 / all as f64)
+        })
+    };
     let met: Vec<(usize, [u64; 2], f64)> = met
-        .map(|it| (it, counts[it], telling(share(counts[it]), traces)))
+        .map(|it| {
+            let tells = |share| telling(share, traces);
+            (
+                it,
+                counts[it],
+                tells(share(counts[it])).max(tells(of_traces(it))),
+            )
+        })
         .collect();
     let n_values = met.len();
     let mut met = order::sorted(met, &mut |a, b| {

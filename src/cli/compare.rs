@@ -132,7 +132,7 @@ fn as_text(
                 "  {} inside, {} outside: {}",
                 share(0),
                 share(1),
-                value.value
+                value.value.replace(char::is_control, " ")
             ));
         }
     }

@@ -24,8 +24,10 @@ pub fn compare(it: &Comparison, all: bool) -> Vec<Block> {
         row("calls a second", &|it| {
             it.rate.map_or_else(|| DASH.to_owned(), format::rate)
         }),
-        row("failed", &|it| format::share(it.failed, it.calls)),
-        row("timed out", &|it| format::share(it.timed_out, it.calls)),
+        row("calls failed", &|it| format::share(it.failed, it.calls)),
+        row("calls timed out", &|it| {
+            format::share(it.timed_out, it.calls)
+        }),
     ];
     for (place, name) in ["p50", "p90", "p99", "p99.9"].iter().enumerate() {
         rows.push(row(name, &|it| or_dash(it.percentiles[place].ns)));
@@ -41,7 +43,7 @@ pub fn compare(it: &Comparison, all: bool) -> Vec<Block> {
             Block::Note("No attribute differs by more than chance would at this sample.".to_owned())
         }
         false => Block::Note(
-            "What differs by more than chance would, the most telling first:".to_owned(),
+            "What differs by more than chance would, in shares of the spans, the most telling first:".to_owned(),
         ),
     });
     for attribute in found {

@@ -167,6 +167,21 @@ fn small_samples_tell_nothing() {
 }
 
 #[test]
+fn what_one_span_of_each_trace_has_is_counted_by_traces() {
+    // Of the first thousand calls 5 % fail, of five thousand others 2 %: a span of two each.
+    let line = |at: u32| {
+        let failed = at % 1000 % if at < 1000 { 20 } else { 50 } == 0;
+        let failed = if failed { "failed" } else { "" };
+        format!("t{at:04} 1 - web client {at}+5 {failed}\nt{at:04} 2 1 api server {at}+4\n")
+    };
+    let dataset = dataset(&(0..6000).map(line).collect::<String>());
+    let it = compared(&dataset, viewport([0, 1000], [0, 6000]));
+    assert_eq!((it.inside.failed, it.outside.failed), (50, 100));
+    assert_eq!(it.attributes[0].name, "outcome", "{it:#?}");
+    assert!(it.attributes[0].values[0].telling > 0.0, "{it:#?}");
+}
+
+#[test]
 fn only_the_most_telling_values_are_given() {
     let line = |at: u32| {
         format!(
