@@ -10,6 +10,7 @@ use herdscope::herds::{self, Attempt, AttemptResult};
 use herdscope::observed::{self, Fit, Observed, Seen, Withheld};
 use herdscope::panes;
 use herdscope::replay::{self, Replay};
+use herdscope::scene;
 use serde_json::{Map, Value, json};
 
 use super::edge::{self, Asked};
@@ -112,6 +113,11 @@ fn as_json(dataset: &Dataset, answer: &Answer<'_>) -> Value {
             .replayed
             .as_ref()
             .map(|(_, replay)| observed::agreement(&answer.observed, replay)),
+        "agreement_of_time": answer.replayed.as_ref().and_then(|(_, replay)| {
+            let observed = scene::observed_lanes(&answer.observed);
+            let share = scene::agree(&observed, &scene::lanes(replay))?;
+            Some(f64::from(share) / 1e6)
+        }),
         "fitted": answer.fits.iter().map(fit_json).collect::<Vec<_>>(),
         "issues": dataset.issues,
     })
@@ -246,7 +252,7 @@ fn as_text(answer: &Answer<'_>) -> String {
             100.0 * fit.agreement
         ));
         let ranges: Vec<String> = fit.ranges.iter().map(range_text).collect();
-        line(format!("  as well with {}", ranges.join(", ")));
+        line(format!("  others, together, within {}", ranges.join(", ")));
     }
     text
 }
