@@ -23,6 +23,7 @@ use crate::messages::{
 use crate::order;
 use crate::plot::look::Look;
 use crate::plot::pixels::Pixels;
+use crate::plot::scale::Scale;
 use crate::plot::{hit, overview, raster};
 use crate::replay::{self, Replay};
 use crate::rows::{Kind, NONE, UNKNOWN_DURATION};
@@ -279,8 +280,13 @@ impl Engine {
         let calls = dataset.traffic(edge);
         let look = look(dataset, &request.style, request.color_by, &request.hidden);
         let plot = raster::spans(&dataset.table, &look, viewport, request.plot);
+        let ranks = Scale::new(viewport, [1, 1]).ranks();
+        let within = |at: usize| {
+            let rank = dataset.table.rank[calls.span[at].0 as usize].0;
+            (viewport.t0..viewport.t1).contains(&calls.start[at]) && ranks.contains(&rank)
+        };
         let mut durations: Vec<u64> = (0..calls.len())
-            .filter(|&at| (viewport.t0..viewport.t1).contains(&calls.start[at]))
+            .filter(|&at| calls.outcome[at].is_known() && within(at))
             .map(|at| calls.end[at].abs_diff(calls.start[at]))
             .collect();
         let mut percentile = |per_mille: usize| {

@@ -307,7 +307,7 @@ pub fn render_figures(app: &App, scene: &Scene) {
         ],
     );
     let agree = replay.agree.map_or_else(String::new, |it| {
-        let share = format::percent(it);
+        let share = format::share(it.into(), 1_000_000);
         [
             "The observed state is the same for ",
             &share,

@@ -237,7 +237,10 @@ fn press(app: &App, act: Act) {
     match act {
         Act::Settings(text) => app.change(Gesture::Step, |view| {
             view.breaker = Some(text);
-            view.pane = Pane::Breaker;
+            // Who compares settings goes on comparing.
+            if view.pane != Pane::WhatIf {
+                view.pane = Pane::Breaker;
+            }
         }),
         Act::Setting(key, value) => breaker::set(app, &key, &value),
         Act::Look(it) => app.move_by(Gesture::Step, |_, limits| {
