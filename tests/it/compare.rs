@@ -170,7 +170,7 @@ fn small_samples_tell_nothing() {
 fn what_one_span_of_each_trace_has_is_counted_by_traces() {
     // Of the first thousand calls 5 % fail, of five thousand others 2 %: a span of two each.
     let line = |at: u32| {
-        let failed = at % 1000 % if at < 1000 { 20 } else { 50 } == 0;
+        let failed = at.is_multiple_of(if at < 1000 { 20 } else { 50 });
         let failed = if failed { "failed" } else { "" };
         format!("t{at:04} 1 - web client {at}+5 {failed}\nt{at:04} 2 1 api server {at}+4\n")
     };
