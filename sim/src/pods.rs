@@ -1,0 +1,287 @@
+//! Pods: who works, who waits, and what that would look like on a dashboard.
+//!
+//! Owns the queue of a pod, its workers and what an autoscaler would measure of them. Invariants: at most
+//! `workers` requests are worked on; a queue holds exactly the attempts that wait in it; the integrals are
+//! those of the numbers between two changes. O(1) a change. Pinned by `tests/conservation.rs` and
+//! `tests/queues.rs`.
+
+use std::collections::VecDeque;
+
+use halfopen::ConfigError;
+use halfopen::companions::{Next, Priority, QueueId, Shedder};
+use rustc_hash::FxHashMap;
+
+use crate::calls::{NEVER, NONE};
+use crate::scenario::Shedding;
+
+/// A process of a service.
+#[derive(Debug)]
+pub(crate) struct Pod {
+    pub(crate) service: u32,
+    /// Its number among those of the service.
+    pub(crate) number: u32,
+    pub(crate) phase: Phase,
+    pub(crate) created_at: i64,
+    /// When it became ready.
+    pub(crate) ready_at: i64,
+    /// When it was gone.
+    pub(crate) gone_at: i64,
+    /// The caller in it, where the service calls another.
+    pub(crate) caller: u32,
+    /// Workers with a request, and those of them that wait for another service.
+    pub(crate) busy: u32,
+    pub(crate) calling: u32,
+    /// Requests it has answered.
+    pub(crate) done: u32,
+    queue: Queue,
+    integrals: Integrals,
+    counted_to: i64,
+    /// The integrals at some times, ascending.
+    history: VecDeque<(i64, Integrals)>,
+}
+
+/// The life of a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Starting,
+    Ready,
+    /// It takes nothing new and ends when it has answered everything.
+    Ending,
+    Gone,
+}
+
+/// Numbers times nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Integrals {
+    /// Workers that work.
+    pub(crate) working: i64,
+    /// Workers with a request.
+    pub(crate) busy: i64,
+    /// Requests that wait.
+    pub(crate) waiting: i64,
+}
+
+/// The same, on average.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Means {
+    pub(crate) working: f64,
+    pub(crate) busy: f64,
+    pub(crate) waiting: f64,
+}
+
+#[derive(Debug)]
+enum Queue {
+    Plain {
+        waiting: VecDeque<u32>,
+        most: usize,
+    },
+    Shedding {
+        shedder: Box<Shedder>,
+        attempts: FxHashMap<QueueId, u32>,
+        ids: FxHashMap<u32, QueueId>,
+    },
+}
+
+/// What a queue said of an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Offer {
+    Waits,
+    /// It waits in the place of this one.
+    InsteadOf(u32),
+    Refused,
+}
+
+/// What a worker does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    Serve(u32),
+    Shed(u32),
+}
+
+impl Pod {
+    pub(crate) fn new(
+        service: u32,
+        number: u32,
+        now: i64,
+        shedding: Option<Shedding>,
+    ) -> Result<Pod, ConfigError> {
+        let plain = |most| Queue::Plain {
+            waiting: VecDeque::new(),
+            most,
+        };
+        let queue = match shedding {
+            None => plain(usize::MAX),
+            Some(Shedding::Length(most)) => plain(most as usize),
+            Some(Shedding::Age(settings)) => Queue::Shedding {
+                shedder: Box::new(Shedder::new(settings)?),
+                attempts: FxHashMap::default(),
+                ids: FxHashMap::default(),
+            },
+        };
+        Ok(Pod {
+            service,
+            number,
+            phase: Phase::Starting,
+            created_at: now,
+            ready_at: NEVER,
+            gone_at: NEVER,
+            caller: NONE,
+            busy: 0,
+            calling: 0,
+            done: 0,
+            queue,
+            integrals: Integrals::default(),
+            counted_to: now,
+            history: VecDeque::new(),
+        })
+    }
+
+    /// Requests at the pod.
+    pub(crate) fn load(&self) -> u32 {
+        self.busy + self.waiting()
+    }
+
+    pub(crate) fn waiting(&self) -> u32 {
+        match &self.queue {
+            Queue::Plain { waiting, .. } => waiting.len() as u32,
+            Queue::Shedding { shedder, .. } => shedder.len(),
+        }
+    }
+
+    /// An attempt has come.
+    pub(crate) fn offer(&mut self, now: i64, attempt: u32, priority: Priority) -> Offer {
+        self.count(now);
+        match &mut self.queue {
+            Queue::Plain { waiting, most } if waiting.len() >= *most => Offer::Refused,
+            Queue::Plain { waiting, .. } => {
+                waiting.push_back(attempt);
+                Offer::Waits
+            }
+            Queue::Shedding {
+                shedder,
+                attempts,
+                ids,
+            } => match shedder.offer(now, priority) {
+                Err(_) => Offer::Refused,
+                Ok(offered) => {
+                    attempts.insert(offered.id, attempt);
+                    ids.insert(attempt, offered.id);
+                    let shed = offered.shed.and_then(|it| attempts.remove(&it));
+                    shed.map_or(Offer::Waits, |it| {
+                        ids.remove(&it);
+                        Offer::InsteadOf(it)
+                    })
+                }
+            },
+        }
+    }
+
+    /// A worker is free: what it does next, if anything waits.
+    pub(crate) fn take(&mut self, now: i64) -> Option<Taken> {
+        self.count(now);
+        match &mut self.queue {
+            Queue::Plain { waiting, .. } => waiting.pop_front().map(Taken::Serve),
+            Queue::Shedding {
+                shedder,
+                attempts,
+                ids,
+            } => {
+                let (id, served) = match shedder.take(now) {
+                    Next::Serve(id) => (id, true),
+                    Next::Shed(id) => (id, false),
+                    Next::Empty => return None,
+                };
+                let attempt = attempts.remove(&id)?;
+                ids.remove(&attempt);
+                Some(if served {
+                    Taken::Serve(attempt)
+                } else {
+                    Taken::Shed(attempt)
+                })
+            }
+        }
+    }
+
+    /// The caller of an attempt in the queue has gone. O(waiting).
+    pub(crate) fn cancel(&mut self, now: i64, attempt: u32) {
+        self.count(now);
+        match &mut self.queue {
+            Queue::Plain { waiting, .. } => {
+                if let Some(at) = waiting.iter().position(|&it| it == attempt) {
+                    waiting.remove(at);
+                }
+            }
+            Queue::Shedding {
+                shedder,
+                attempts,
+                ids,
+            } => {
+                if let Some(id) = ids.remove(&attempt) {
+                    shedder.cancel(id);
+                    attempts.remove(&id);
+                }
+            }
+        }
+    }
+
+    /// A worker begins to wait for another service, or no longer does.
+    pub(crate) fn call(&mut self, now: i64, begins: bool) {
+        self.count(now);
+        match begins {
+            true => self.calling += 1,
+            false => self.calling -= 1,
+        }
+    }
+
+    /// A worker begins, or ends.
+    pub(crate) fn work(&mut self, now: i64, begins: bool) {
+        self.count(now);
+        match begins {
+            true => self.busy += 1,
+            false => {
+                self.busy -= 1;
+                self.done += 1;
+            }
+        }
+    }
+
+    /// The integrals until they were last counted.
+    pub(crate) fn integrals(&self) -> Integrals {
+        self.integrals
+    }
+
+    /// The integrals until now.
+    pub(crate) fn count(&mut self, now: i64) -> Integrals {
+        let time = now - self.counted_to;
+        self.integrals.working += i64::from(self.busy - self.calling) * time;
+        self.integrals.busy += i64::from(self.busy) * time;
+        self.integrals.waiting += i64::from(self.waiting()) * time;
+        self.counted_to = now;
+        self.integrals
+    }
+
+    /// Takes a sample, and forgets those before `keep`.
+    pub(crate) fn sample(&mut self, now: i64, keep: i64) {
+        let it = self.count(now);
+        self.history.push_back((now, it));
+        while self.history.get(1).is_some_and(|it| it.0 <= keep) {
+            self.history.pop_front();
+        }
+    }
+
+    /// What was there on average between two times of samples; `None` without samples of both.
+    pub(crate) fn mean(&self, from: i64, to: i64) -> Option<Means> {
+        let at = |time: i64| {
+            let after = self.history.partition_point(|it| it.0 <= time);
+            Some(self.history[after.checked_sub(1)?])
+        };
+        let ((from, first), (to, last)) = (at(from)?, at(to)?);
+        let length = (to > from).then_some((to - from) as f64)?;
+        let mean = |of: fn(&Integrals) -> i64| (of(&last) - of(&first)) as f64 / length;
+        Some(Means {
+            working: mean(|it| it.working),
+            busy: mean(|it| it.busy),
+            waiting: mean(|it| it.waiting),
+        })
+    }
+}

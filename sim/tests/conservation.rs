@@ -1,0 +1,126 @@
+//! What holds in every run, whatever the scenario.
+
+use herdscope_sim::{Run, Scenario, simulate};
+use proptest::prelude::*;
+
+/// A scenario of two tiers with everything that may be on, by chance.
+fn scenario() -> impl Strategy<Value = String> {
+    let breaker = prop_oneof![
+        Just(""),
+        Just("breaker = \"window=20,min=5,open=2s,probes=3\"\n"),
+        Just("breaker = \"window=5s/1s,min=5,open=1s,probes=2,ramp=10%/50%@1s\"\n"),
+    ];
+    let layers = prop_oneof![
+        Just(""),
+        Just("retry = { attempts = 3, base = \"50ms\", budget = \"aws\" }\n"),
+        Just("retry = { attempts = 4, base = \"10ms\", jitter = \"none\" }\ncancel = true\n"),
+        Just("bulkhead = 5\nthrottle = { k = 1.5, window = \"10s\" }\n"),
+        Just("cancel = true\n"),
+    ];
+    let shed = prop_oneof![
+        Just(""),
+        Just("shed = { queue = 4 }\n"),
+        Just("shed = { queue = 20, target = \"5ms\", interval = \"50ms\" }\n"),
+    ];
+    let scaler = prop_oneof![
+        Just(""),
+        Just(
+            "autoscaler = { metric = \"cpu\", target = 60, min = 1, max = 6, every = \"2s\", window = \"2s\", lag = \"1s\" }\n"
+        ),
+        Just(
+            "autoscaler = { metric = \"queue\", target = 2, max = 9, every = \"1s\", window = \"1s\", lag = \"0s\", down_after = \"3s\" }\n"
+        ),
+    ];
+    (breaker, layers.clone(), layers, shed, scaler, 5u32..120, 1u32..4, 20u32..400).prop_map(
+        |(breaker, layers, below, shed, scaler, rate, pods, timeout)| {
+            format!(
+                "name = \"any\"\nduration = \"20s\"\nnetwork = \"1ms\"\n\
+                 [[client]]\nname = \"web\"\ninstances = 3\nrate = \"{rate}/s\"\ncalls = \"shop\"\n\
+                 timeout = \"{timeout}ms\"\n{breaker}{layers}\
+                 [[service]]\nname = \"shop\"\nproxy = \"edge\"\npods = {pods}\nworkers = 2\n\
+                 work = {{ mean = \"10ms\" }}\nheld = {{ median = \"12ms\", sigma = 0.5 }}\n\
+                 cold = {{ factor = 3, requests = 10, warming = 20, pods = 1 }}\nslowing = \"10%\"\n\
+                 start = \"1s\"\n{shed}{scaler}\
+                 [service.calls]\nservice = \"stock\"\ntimeout = \"150ms\"\n{breaker}{below}\
+                 [[service]]\nname = \"stock\"\npods = 2\nwork = \"8ms\"\n{shed}\
+                 [[fault]]\nservice = \"stock\"\nat = \"5s\"\nlasts = \"4s\"\ntakes = \"1s\"\nfails = true\n\
+                 [[hand]]\nat = \"12s\"\nclose = \"web\"\n\
+                 [[hand]]\nat = \"14s\"\nscale = \"shop\"\npods = 1\n"
+            )
+        },
+    )
+}
+
+fn run(text: &str, seed: u64) -> (Scenario, Run) {
+    let scenario = Scenario::from_toml(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let run = simulate(&scenario, seed).expect("settings that are allowed");
+    (scenario, run)
+}
+
+/// One worker that is asked for half as much again as it can do.
+fn overloaded(more: &str) -> String {
+    format!(
+        "name = \"too much\"\nduration = \"30s\"\n\
+         [[client]]\nname = \"web\"\nrate = \"150/s\"\ncalls = \"shop\"\ntimeout = \"50ms\"\n{more}\
+         [[service]]\nname = \"shop\"\nwork = \"10ms\"\n"
+    )
+}
+
+#[test]
+fn who_hears_that_its_caller_has_gone_stops() {
+    let (_, deaf) = run(&overloaded(""), 1);
+    let (_, told) = run(&overloaded("cancel = true\n"), 1);
+    // Without hearing, all it does is too late soon.
+    assert!(
+        deaf.summary.served * 20 < deaf.summary.requests,
+        "{:?}",
+        deaf.summary
+    );
+    assert!(
+        deaf.summary.wasted_ns > 25_000_000_000,
+        "{:?}",
+        deaf.summary
+    );
+    assert!(
+        told.summary.served * 3 > told.summary.requests,
+        "{:?}",
+        told.summary
+    );
+    assert_eq!(told.summary.wasted_ns, 0);
+
+    // Nobody cuts the batch's calls: while one hangs, others come and go behind it.
+    let hanging = "cancel = true\n\
+        [[client]]\nname = \"batch\"\nrate = \"2/s\"\ncalls = \"shop\"\n\
+        [[fault]]\nservice = \"shop\"\nat = \"5s\"\nlasts = \"2s\"\ntakes = \"3s\"\n";
+    let (_, run) = run(&overloaded(hanging), 1);
+    assert_eq!(run.summary.wasted_ns, 0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn each_request_has_one_fate(text in scenario(), seed in 0u64..1_000) {
+        let (_, run) = run(&text, seed);
+        let it = &run.summary;
+        prop_assert!(it.requests > 0);
+        prop_assert_eq!(it.requests, it.served + it.failed + it.withheld + it.shed + it.in_flight_at_end);
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_run(text in scenario(), seed in 0u64..1_000) {
+        let ((scenario, one), (_, other)) = (run(&text, seed), run(&text, seed));
+        prop_assert_eq!(&one.summary, &other.summary);
+        prop_assert_eq!(&one.states, &other.states);
+        prop_assert_eq!(&one.samples, &other.samples);
+        let (one, other) = (one.rows(&scenario), other.rows(&scenario));
+        prop_assert_eq!(one.start, other.start);
+        prop_assert_eq!(one.duration, other.duration);
+    }
+
+    #[test]
+    fn at_every_pod_as_much_time_passes_as_with_its_requests(text in scenario(), seed in 0u64..1_000) {
+        let (scenario, run) = run(&text, seed);
+        prop_assert_eq!(run.time_at_pods(&scenario), run.time_of_attempts(&scenario));
+    }
+}

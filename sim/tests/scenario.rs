@@ -1,0 +1,205 @@
+//! Scenario files: what they say, and what is said of those that are wrong.
+
+use herdscope_sim::{Act, Metric, Scenario, Shedding, Spread};
+
+const SMALL: &str = r#"
+name = "small"
+duration = "1m30s"
+network = "500us"
+
+[[client]]
+name = "web"
+rate = [["0s", "10/s"], ["30s", "40/s", "ramp"]]
+calls = "shop"
+timeout = "250ms"
+breaker = "window=20,min=5,open=2s"
+
+[[service]]
+name = "shop"
+work = { median = "3ms", sigma = 0.5 }
+held = { mean = "8ms" }
+shed = { queue = 7 }
+autoscaler = { metric = "cpu", target = 80, min = 2, max = 9 }
+
+[service.calls]
+service = "stock"
+retry = { attempts = 2, budget = "grpc" }
+
+[[service]]
+name = "stock"
+work = "1ms"
+
+[[fault]]
+service = "stock"
+at = "10s"
+lasts = "5s"
+takes = "5s"
+
+[[hand]]
+at = "1m"
+scale = "shop"
+pods = 4
+"#;
+
+#[test]
+fn a_file_says_what_is_simulated() {
+    let scenario = Scenario::from_toml(SMALL).expect("a scenario");
+    assert_eq!(
+        (scenario.name.as_str(), scenario.duration),
+        ("small", 90_000_000_000)
+    );
+    let group = &scenario.groups[0];
+    assert_eq!(
+        (group.instances, group.calls, group.policy.timeout),
+        (1, 0, Some(250_000_000))
+    );
+    assert_eq!(
+        (
+            group.demand.rate(15_000_000_000),
+            group.demand.rate(60_000_000_000)
+        ),
+        (25.0, 40.0)
+    );
+    let shop = &scenario.services[0];
+    assert_eq!(
+        shop.work,
+        Spread::LogNormal {
+            median: 3_000_000,
+            sigma: 0.5
+        }
+    );
+    assert_eq!(shop.held, Some(Spread::Exponential { mean: 8_000_000 }));
+    assert_eq!(shop.shedding, Some(Shedding::Length(7)));
+    let hpa = shop.autoscaler.as_ref().expect("an autoscaler");
+    assert_eq!(
+        (hpa.metric, hpa.min, hpa.max),
+        (Metric::Cpu { target: 80.0 }, 2, 9)
+    );
+    assert_eq!(
+        (hpa.every, hpa.down_after),
+        (15_000_000_000, 300_000_000_000)
+    );
+    let (called, policy) = shop.calls.as_ref().expect("a callee");
+    assert_eq!((*called, policy.timeout), (1, None));
+    assert_eq!(policy.retries.map(|it| it.settings.attempts), Some(2));
+    assert_eq!(scenario.faults[0].service, 1);
+    assert_eq!(
+        scenario.hands[0].act,
+        Act::Scale {
+            service: 0,
+            pods: 4
+        }
+    );
+}
+
+#[test]
+fn an_error_says_line_key_value_and_what_is_allowed() {
+    let cases = [
+        (
+            "name = \"small\"",
+            "",
+            "line 1: name is missing; expected a text",
+        ),
+        (
+            "\"1m30s\"",
+            "90",
+            "line 3: duration is 90; expected a time with its unit, such as \"500ms\" or \"1m30s\", up to 365 days",
+        ),
+        (
+            "network",
+            "netwrok",
+            "line 4: netwrok is no key; expected one of name, duration, network, client, service, fault, hand",
+        ),
+        (
+            "\"10/s\"]",
+            "\"10\"]",
+            "line 8: client.rate is \u{201c}10\u{201d}; expected a rate such as \"200/s\", up to 1000000/s",
+        ),
+        (
+            "[\"30s\"",
+            "[\"0s\"",
+            "line 8: client.rate is a list; expected points such as [\"0s\", \"20/s\"] or [\"1m\", \"50/s\", \"ramp\"], by time",
+        ),
+        (
+            "calls = \"shop\"",
+            "calls = \"shpo\"",
+            "line 9: client.calls is \u{201c}shpo\u{201d}; expected one of shop, stock",
+        ),
+        ("min=5,", "min=five,", "line 11: client.breaker is"),
+        (
+            "sigma = 0.5",
+            "sigma = -1",
+            "line 15: service.work.sigma is -1; expected a number from 0 to 5",
+        ),
+        (
+            "target = 80,",
+            "",
+            "line 18: service.autoscaler.target is missing; expected a number, per cent for cpu",
+        ),
+        (
+            "max = 9",
+            "max = 1",
+            "line 18: service.autoscaler.max is 1; expected a whole number from 2 to 10000",
+        ),
+        // Who is called stands below.
+        (
+            "service = \"stock\"\nretry",
+            "service = \"shop\"\nretry",
+            "line 21: service.calls.service is \u{201c}shop\u{201d}; expected one of stock",
+        ),
+        (
+            "\"grpc\"",
+            "\"free\"",
+            "line 22: service.calls.retry.budget is \u{201c}free\u{201d}; expected one of aws, grpc, finagle, envoy",
+        ),
+        (
+            "pods = 4",
+            "pods = -4",
+            "line 37: hand.pods is -4; expected a whole number from 0 to 10000",
+        ),
+        (
+            "scale = \"shop\"",
+            "",
+            "line 34: hand.scale is missing; expected close or open with a client, or scale with a service and pods",
+        ),
+        ("[[hand]]", "[[hand", "line 34: is no TOML:"),
+    ];
+    for (old, new, expected) in cases {
+        let text = SMALL.replacen(old, new, 1);
+        assert_ne!(text, SMALL, "{old}");
+        let error = Scenario::from_toml(&text).expect_err(old).to_string();
+        assert!(error.starts_with(expected), "{old} -> {new}: {error}");
+    }
+}
+
+#[test]
+fn every_key_is_documented() {
+    let docs = include_str!("../../docs/scenarios.md");
+    let source = include_str!("../src/text.rs");
+    let asked = ["get(", "need(", "tables(", "time("]
+        .into_iter()
+        .flat_map(|how| {
+            let after = source.split(how).skip(1);
+            after.filter_map(|it| it.trim_start().strip_prefix('"')?.split('"').next())
+        });
+    let asked: Vec<&str> = asked.collect();
+    assert!(asked.len() > 50, "{asked:?}");
+    for key in asked {
+        let documented =
+            docs.contains(&format!("`{key}`")) || docs.contains(&format!("`[[{key}]]`"));
+        assert!(documented, "{key}");
+    }
+}
+
+#[test]
+fn all_scenarios_of_the_project_can_be_read() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios");
+    let mut read = 0;
+    for entry in std::fs::read_dir(folder).expect("scenarios/") {
+        let path = entry.expect("a file").path();
+        let text = std::fs::read_to_string(&path).expect("a text");
+        Scenario::from_toml(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        read += 1;
+    }
+    assert!(read > 0);
+}
