@@ -96,7 +96,8 @@ fn read_one(path: &Path, told: &Told) -> Result<Reading, Failure> {
         .map_err(|unreadable| fail(unreadable.to_string()))
 }
 
-fn name(path: &Path) -> String {
+/// What a file is called in what is printed.
+pub fn name(path: &Path) -> String {
     if path == Path::new("-") {
         return "standard input".to_owned();
     }
@@ -105,7 +106,8 @@ fn name(path: &Path) -> String {
     format::printable(&name.to_string_lossy())
 }
 
-fn unopened(error: &io::Error) -> String {
+/// Why a file could not be opened.
+pub fn unopened(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "there is no such file; check the path".to_owned(),
         io::ErrorKind::PermissionDenied => "you may not read it; check its permissions".to_owned(),

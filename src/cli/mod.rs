@@ -12,6 +12,7 @@ mod input;
 mod inspect;
 mod plot;
 mod replay;
+mod simulate;
 mod what_if;
 
 use std::io::{self, Write};
@@ -44,11 +45,14 @@ enum Command {
     Compare(compare::Options),
     /// Draws a view as a PNG or an SVG.
     Plot(plot::Options),
+    /// Runs a scenario: callers with halfopen, a service on pods, an autoscaler. Says what came of it.
+    Simulate(simulate::Options),
 }
 
 impl Command {
-    fn input(&self) -> &input::Input {
-        match self {
+    /// The spans that it reads.
+    fn input(&self) -> Option<&input::Input> {
+        Some(match self {
             Command::Inspect(files) => &files.input,
             Command::Replay(options) => &options.asked.files.input,
             Command::Herds(options) => &options.asked.files.input,
@@ -56,7 +60,8 @@ impl Command {
             Command::WhatIf(options) => &options.asked.files.input,
             Command::Compare(options) => &options.asked.files.input,
             Command::Plot(options) => options.input(),
-        }
+            Command::Simulate(_) => return None,
+        })
     }
 }
 
@@ -119,7 +124,9 @@ pub enum Failure {
 
 /// Runs the command that was asked for.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    if let Some(sql) = arguments.command.input().clickhouse.sql()? {
+    if let Some(input) = arguments.command.input()
+        && let Some(sql) = input.clickhouse.sql()?
+    {
         return print_raw(&sql);
     }
     match &arguments.command {
@@ -130,6 +137,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::WhatIf(options) => what_if::run(options),
         Command::Compare(options) => compare::run(options),
         Command::Plot(options) => plot::run(options),
+        Command::Simulate(options) => simulate::run(options),
     }
 }
 

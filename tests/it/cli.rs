@@ -46,7 +46,7 @@ pub fn json(output: &Output) -> Value {
 }
 
 /// A folder of this test's own.
-fn scratch(name: &str) -> PathBuf {
+pub fn scratch(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::create_dir_all(&folder).expect("a folder");
     folder

@@ -19,6 +19,7 @@ mod real;
 mod recorded;
 mod replay;
 mod retries;
+mod simulate;
 mod table;
 mod twins;
 mod view;

@@ -1,0 +1,152 @@
+//! `herdscope simulate`: one run of a scenario, its figures and its spans.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use herdscope::format;
+use herdscope::ingest::time::print_time;
+use herdscope::rows::{Kind, NONE, SpanRows};
+use herdscope_sim::{Run, Scenario, Summary, simulate};
+use serde_json::{Value, json};
+
+use super::{Failure, input, ns, print, print_json};
+
+#[derive(Debug, Args)]
+pub struct Options {
+    /// A scenario: a TOML file, as in scenarios/.
+    scenario: PathBuf,
+    /// The seed of all chance: the same one gives the same run.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Writes the spans as a CSV in ClickHouse's columns, which all other commands and the page read.
+    #[arg(long, value_name = "OUT.csv")]
+    csv: Option<PathBuf>,
+    /// Prints JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(options: &Options) -> Result<(), Failure> {
+    let scenario = read(&options.scenario)?;
+    let refused = |error| Failure::Input(format!("{}: {error}", input::name(&options.scenario)));
+    let run = simulate(&scenario, options.seed).map_err(refused)?;
+    if let Some(path) = &options.csv {
+        write_csv(path, &run.rows(&scenario)).map_err(|error| {
+            let why = format!("the spans cannot be written: {error}; choose another place");
+            Failure::Input(format!("{}: {why}", input::name(path)))
+        })?;
+    }
+    match options.json {
+        true => print_json(&as_json(&run.summary)),
+        false => print(&as_text(&scenario, &run)),
+    }
+}
+
+fn read(path: &Path) -> Result<Scenario, Failure> {
+    let fail = |why: String| Failure::Input(format!("{}: {why}", input::name(path)));
+    let text = fs::read_to_string(path).map_err(|error| fail(input::unopened(&error)))?;
+    Scenario::from_toml(&text).map_err(|error| fail(error.to_string()))
+}
+
+const SECOND: f64 = 1e9;
+
+fn as_json(it: &Summary) -> Value {
+    json!({
+        "seed": it.seed,
+        "requests": it.requests,
+        "served": it.served,
+        "failed": it.failed,
+        "withheld": it.withheld,
+        "shed": it.shed,
+        "in_flight_at_end": it.in_flight_at_end,
+        "wasted_ns": ns(it.wasted_ns),
+        "recovered": it.recovered_at.is_some(),
+        "recover_s": it.recovered_at.map(|it| it as f64 / SECOND),
+        "pod_minutes": it.pod_ns as f64 / SECOND / 60.0,
+    })
+}
+
+fn as_text(scenario: &Scenario, run: &Run) -> String {
+    let it = &run.summary;
+    let count = |what: &str, n: u64| {
+        let share = 100.0 * n as f64 / it.requests.max(1) as f64;
+        format!("  {what:<10} {:>12}  {share:5.1} %\n", format::count(n))
+    };
+    let lasts = format::duration(scenario.duration);
+    let recovered = match it.recovered_at {
+        Some(0) => "It was well all the time.".to_owned(),
+        Some(at) => format!("It was well from {} on.", format::duration(at)),
+        None => "It did not recover: at the end not even a minute was well.".to_owned(),
+    };
+    [
+        format!("{}, seed {}, {lasts}\n", scenario.name, it.seed),
+        format!("  {:<10} {:>12}\n", "requests", format::count(it.requests)),
+        count("served", it.served),
+        count("failed", it.failed),
+        count("withheld", it.withheld),
+        count("shed", it.shed),
+        count("in flight", it.in_flight_at_end),
+        format!("{recovered}\n"),
+        format!(
+            "Workers were held for {} for callers that had given up; {:.1} pod minutes.\n",
+            format::duration(it.wasted_ns),
+            it.pod_ns as f64 / SECOND / 60.0
+        ),
+        format!("Breakers changed their state {} times.\n", run.states.len()),
+    ]
+    .concat()
+}
+
+/// The columns of ClickHouse's OpenTelemetry exporter that say something here.
+const HEADER: [&str; 11] = [
+    "Timestamp",
+    "TraceId",
+    "SpanId",
+    "ParentSpanId",
+    "SpanName",
+    "SpanKind",
+    "ServiceName",
+    "ResourceAttributes",
+    "Duration",
+    "StatusCode",
+    "StatusMessage",
+];
+
+fn write_csv(path: &Path, rows: &SpanRows) -> csv::Result<()> {
+    let mut out = csv::Writer::from_path(path)?;
+    out.write_record(HEADER)?;
+    for at in 0..rows.len() {
+        let name = |column: &[u32]| rows.names.get(column[at]);
+        let parent = rows.parent[at];
+        let parent = if parent == NONE {
+            ""
+        } else {
+            rows.span_ids.get(parent)
+        };
+        let pod = rows.instance[at];
+        let pod = if pod == NONE { "" } else { rows.names.get(pod) };
+        out.write_record([
+            print_time(rows.start[at]).as_str(),
+            rows.trace_ids.get(rows.trace[at]),
+            rows.span_ids.get(rows.span[at]),
+            parent,
+            name(&rows.operation),
+            match rows.kind[at] {
+                Kind::Client => "Client",
+                _ => "Server",
+            },
+            name(&rows.service),
+            &format!("{{'k8s.pod.name':'{pod}'}}"),
+            &rows.duration[at].to_string(),
+            if rows.outcome[at].is_failure() {
+                "Error"
+            } else {
+                "Unset"
+            },
+            name(&rows.message),
+        ])?;
+    }
+    out.flush()?;
+    Ok(())
+}
