@@ -2,7 +2,7 @@
 //!
 //! wasm-bindgen calls what the wasm imports by long names with a hash, some three hundred of them, each in
 //! both files: a fortieth of the page's weight. Trunk calls this when both are made. Owns the renaming and
-//! the loss of the glue's comments and of all indentation. Invariant: a name is given up in both files or in none; what
+//! the loss of comments that stand on lines of their own and of all indentation. Invariant: a name is given up in both files or in none; what
 //! the wasm exports keeps its name. Pinned by `tests` below, and by every browser test.
 
 use std::collections::HashMap;
@@ -121,14 +121,14 @@ fn renamed(module: &[u8], short: &Names) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// The glue with the same names, without comments of documentation and without indentation.
+/// The glue with the same names, without comments and without indentation.
 fn glued(text: &str, short: &Names) -> String {
     let mut out = String::with_capacity(text.len());
     let mut comment = false;
     for line in text.lines().map(str::trim) {
-        comment |= line.starts_with("/**");
+        comment |= begins_comment(line);
         let ends = line.ends_with("*/");
-        if !comment && !line.is_empty() {
+        if !comment && !line.is_empty() && !line.starts_with("//") {
             let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
             let mut rest = line;
             while !rest.is_empty() {
@@ -146,13 +146,23 @@ fn glued(text: &str, short: &Names) -> String {
     out
 }
 
-/// Markup without its indentation, but for what stands as it is written.
+/// Whether a line begins a comment and has nothing after it.
+fn begins_comment(line: &str) -> bool {
+    line.starts_with("/*") && line.find("*/").is_none_or(|at| at + 2 == line.len())
+}
+
+/// Markup and styles without comments and indentation, but for what stands as it is written.
 fn flush(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut as_written = false;
+    let (mut as_written, mut comment) = (false, false);
     for line in text.lines() {
-        out.push_str(if as_written { line } else { line.trim_start() });
-        out.push('\n');
+        let bare = line.trim();
+        comment |= !as_written && begins_comment(bare);
+        if !comment {
+            out.push_str(if as_written { line } else { line.trim_start() });
+            out.push('\n');
+        }
+        comment &= !bare.ends_with("*/");
         as_written = (as_written || line.contains("<pre")) && !line.contains("</pre>");
     }
     out
@@ -286,6 +296,18 @@ mod tests {
             flush("<p>\n    a\n  <pre>x</pre>\n  <pre>a\n  b\n  c</pre>\n  d\n"),
             "<p>\na\n<pre>x</pre>\n<pre>a\n  b\n  c</pre>\nd\n"
         );
+    }
+
+    #[test]
+    fn comments_on_lines_of_their_own_go() {
+        assert_eq!(
+            flush(
+                "/* a\n   b */\n.x { }\n  /* c */\n/* d */ .y { } /* e */\n<pre>\n/* f */\n</pre>\n"
+            ),
+            ".x { }\n/* d */ .y { } /* e */\n<pre>\n/* f */\n</pre>\n"
+        );
+        let glue = "/**\n * a\n */\nx(); // b\n  // c\ny('//');\n";
+        assert_eq!(glued(glue, &Names::new()), "x(); // b\ny('//');\n");
     }
 
     #[test]
