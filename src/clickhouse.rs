@@ -66,9 +66,12 @@ impl Default for Query {
 /// would be most of the bytes.
 const ATTRIBUTES: &[&str] = &[
     "k8s.pod.name",
+    "kubernetes.pod.name",
+    "kube_pod_name",
     "service.instance.id",
     "container.id",
     "client-uuid",
+    "service.node.name",
     "host.name",
     "hostname",
     "peer.service",

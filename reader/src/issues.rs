@@ -44,6 +44,8 @@ pub enum Code {
     NoStatus,
     ToldMissing,
     UnknownStatus,
+    NoService,
+    SameId,
     GzRest,
 }
 
@@ -84,6 +86,8 @@ impl Code {
             Code::NoStatus => "no_status",
             Code::ToldMissing => "told_missing",
             Code::UnknownStatus => "unknown_status",
+            Code::NoService => "no_service",
+            Code::SameId => "same_id",
             Code::GzRest => "gz_rest",
         }
     }
@@ -104,7 +108,9 @@ impl Code {
             }
             Code::QuoteOpen => "a quoted cell never ends: the rest of the file belongs to it",
             Code::Encoding => "bytes that are not UTF-8 were read as Latin-1",
-            Code::BadTime => "rows whose start time cannot be read were left out",
+            Code::BadTime => {
+                "rows whose start time cannot be read were left out: name its column and unit (start=when@ms)"
+            }
             Code::BadDuration => {
                 "the spans were kept with an unknown duration and count in no latency"
             }
@@ -171,6 +177,12 @@ impl Code {
             Code::NoStatus => {
                 "the file has no column that tells failures, so none is counted: tell from which duration on \
                  a span failed (failed=3s), or export the status, too"
+            }
+            Code::NoService => {
+                "no span names its service, so who calls whom cannot be told: name its column (service=app)"
+            }
+            Code::SameId => {
+                "spans with the ids of another that say something else were kept and count twice: another zone or unit?"
             }
             Code::ToldMissing => {
                 "the file has no column of the name that was told for it: what the headers say was read"

@@ -304,6 +304,33 @@ fn services_of_resources() {
     }
 }
 
+#[test]
+fn a_failure_of_any_status_column_is_one() {
+    for (header, cells) in [
+        ("status,otel.status_code", "200,ERROR"),
+        ("otel.status_code,status", "ERROR,200"),
+        ("status,status_code", "OK,2"),
+    ] {
+        let csv = format!(
+            "trace_id,span_id,start_ms,duration_ms,{header}\nt,a,1767607200123,5,{cells}\n"
+        );
+        let reading = read(csv.as_bytes()).unwrap();
+        assert_eq!(
+            reading.rows.outcome,
+            [herdscope::outcome::Outcome::Failure],
+            "{header}"
+        );
+    }
+}
+
+#[test]
+fn parents_that_a_table_made_numbers_of_are_found() {
+    let csv = "trace_id,span_id,parent_id,start_ms,duration_ms\n\
+        t,12,,1767607200123,5\nt,13,12.0,1767607200123,5\n";
+    let rows = read(csv.as_bytes()).unwrap().rows;
+    assert_eq!(rows.parent[1], rows.span[0]);
+}
+
 /// What a file lacks altogether, by header, rows and traces.
 #[test]
 fn what_a_whole_file_lacks_is_said() {
@@ -316,12 +343,13 @@ fn what_a_whole_file_lacks_is_said() {
         let codes: Vec<&str> = reading.issues.iter().map(|it| it.code.as_str()).collect();
         codes.join(" ")
     };
-    let bare = "trace_id,span_id,start_ms,duration_ms";
-    assert_eq!(codes(bare, 20, 5, ""), "no_parents no_status");
-    assert_eq!(codes(bare, 19, 5, ""), "");
+    let bare = "trace_id,span_id,start_ms,duration_ms,service";
+    assert_eq!(codes(bare, 20, 5, ",s"), "no_parents no_status");
+    assert_eq!(codes(bare, 20, 5, ","), "no_parents no_status no_service");
+    assert_eq!(codes(bare, 19, 5, ","), "");
     // Nothing is lost of traces that are one span each.
-    assert_eq!(codes(bare, 20, 20, ""), "no_status");
-    let full = "trace_id,span_id,start_ms,duration_ms,parent_id,status";
-    assert_eq!(codes(full, 20, 5, ",,OK"), "");
-    assert_eq!(codes(full, 20, 5, ",,"), "no_status");
+    assert_eq!(codes(bare, 20, 20, ",s"), "no_status");
+    let full = "trace_id,span_id,start_ms,duration_ms,service,parent_id,status";
+    assert_eq!(codes(full, 20, 5, ",s,,OK"), "");
+    assert_eq!(codes(full, 20, 5, ",s,,"), "no_status");
 }

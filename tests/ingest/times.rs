@@ -270,6 +270,34 @@ fn an_exporters_unit_gives_way_to_the_digits() {
 }
 
 #[test]
+fn days_of_a_spreadsheet_are_days() {
+    let file = |starts: [&str; 2]| {
+        let [a, b] = starts;
+        format!("trace_id,span_id,start,duration_ms,service\nt,a,{a},5,s\nt,b,{b},5,s\n")
+    };
+    check(
+        file(["46086.5445101725", "46086.5445101840"]),
+        r#"generic zone=UTC start=ms
+           ! unit_assumed x3 row 2 start "46086.5445101725"
+           ! zone_assumed x2 row 2 start
+           t/a<- 2026-03-05T13:04:05.678904000Z 5ms s "" unset success @- >- "" #2
+           t/b<- 2026-03-05T13:04:05.679897600Z 5ms s "" unset success @- >- "" #3"#,
+    );
+    // Milliseconds since something began.
+    let reading = read(file(["30000.2501", "46086.5445"]).as_bytes()).unwrap();
+    assert_eq!(starts(&reading)[1], "1970-01-01T00:00:46");
+}
+
+#[test]
+fn a_narrow_space_before_am_and_pm() {
+    let csv = "trace_id,span_id,start,duration_ms\nt,a,\"3/29/2026, 1:00:45.020\u{202f}PM\",5\n";
+    assert_eq!(
+        starts(&read(csv.as_bytes()).unwrap()),
+        ["2026-03-29T13:00:45"]
+    );
+}
+
+#[test]
 fn commas_of_a_column_are_of_one_kind() {
     let lasts = |duration: &str, cells: &[&str]| {
         let mut csv = format!("trace_id,span_id,start,{duration}\n");
@@ -287,6 +315,10 @@ fn commas_of_a_column_are_of_one_kind() {
     let of = |cells| lasts("duration_ms", cells);
     assert_eq!(of(&["25,296", "25,29"]), [25_296, 25_290]);
     assert_eq!(of(&["25,296", "1,500 ms", "0,5ms"]), [25_296, 1_500, 500]);
+    // Also where the first cell that tells stands far behind the head.
+    let mut late = vec!["25,296"; 500];
+    late.push("25,29");
+    assert_eq!(lasts("duration_ms", &late)[..2], [25_296, 25_296]);
     // Separators of thousands, as far as can be seen.
     assert_eq!(of(&["25,296", "25.5"]), [25_296_000, 25_500]);
     // A unit is judged from what the numbers are.

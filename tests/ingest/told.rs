@@ -147,6 +147,17 @@ fn a_column_that_is_not_there_is_said() {
 }
 
 #[test]
+fn the_unit_of_a_column_that_is_not_there_is_that_of_no_other() {
+    check(
+        "trace_id,span_id,start_ms,duration_ms\nt,a,1767607200123,5\n",
+        "duration=Dauer@us",
+        r#"generic
+           ! told_missing x1 Dauer "duration"
+           t/a<- 2026-01-05T10:00:00.123000000Z 5ms  "" unset success @- >- "" #2"#,
+    );
+}
+
+#[test]
 fn zones_and_orders_of_dates_are_as_told() {
     let csv = "trace_id,span_id,start,end\nt,a,3/4/2026 10:00:00.5,3/4/2026 10:00:01.5\n";
     check(

@@ -10,11 +10,14 @@ use super::intake::is_blank;
 /// Marks that stand for no parent.
 #[inline]
 pub(super) fn is_no_parent(text: &str) -> bool {
-    let zeros = || text.bytes().all(|b| b == b'0');
+    // `0000000000000000`, `0x0`, a UUID of zeros.
+    let zeros = || text.bytes().all(|b| matches!(b, b'0' | b'x' | b'-'));
     is_blank(text)
         || text.starts_with('0') && zeros()
-        || text == "-1"
-        || text.eq_ignore_ascii_case("root")
+        || text.len() <= 6
+            && ["-1", "root", "nil", "<nil>", "(null)", "n/a", "[]"]
+                .iter()
+                .any(|it| text.eq_ignore_ascii_case(it))
 }
 
 /// The span that Jaeger's references name as the parent: the first one that this is a child of.
@@ -58,6 +61,15 @@ pub(super) fn is_broken(id: &str) -> bool {
         [b'#', .., b'!' | b'?'] => true,
         [b'#', ..] => id == "#N/A",
         _ => false,
+    }
+}
+
+/// A parent's id without what a table with blanks in its column of numbers makes of them: `12.0`.
+#[inline]
+pub(super) fn of_number(id: &str) -> &str {
+    match id.strip_suffix(".0") {
+        Some(number) if number.bytes().all(|b| b.is_ascii_digit()) => number,
+        _ => id,
     }
 }
 

@@ -11,16 +11,18 @@ use std::ops::Range;
 use super::attributes;
 use super::exporters::{Field, GENERIC};
 use super::ids::{
-    is_broken, is_no_parent, of_spreadsheet, padded, parent_of_path, parent_of_references,
+    is_broken, is_no_parent, of_number, of_spreadsheet, padded, parent_of_path,
+    parent_of_references,
 };
 use super::plan::{ABSENT, Plan};
 use super::sampling::{self, Rates};
 use super::status::{Status, grpc, status, status_number, truth, truth_or_status};
-use super::time::{Mark, Stamp, Told, Unit, parse_duration};
+use super::time::{Mark, Stamp, Told, Unit, parse_duration, tells_decimal_comma};
 use crate::issues::{Code, Issues};
 use crate::outcome::{Evidence, Outcome, outcome};
 use crate::recorded;
 use crate::rows::{Kind, NONE, SpanRow, SpanRows, UNKNOWN_DURATION};
+use crate::strings::Strings;
 
 /// When spans can start, in nanoseconds since 1970: from 1896 to 2116. With [`LONGEST`], the distance
 /// of any two times of a file and some room around them is an `i64`.
@@ -106,6 +108,15 @@ impl Dates {
     }
 }
 
+/// Whether commas in durations are decimal. A column has one kind: until a cell tells that they are, they
+/// separate thousands, and those read so are read again by it.
+#[derive(Debug, Default)]
+struct Commas {
+    decimal: bool,
+    /// Rows, and how long they last if the commas are decimal.
+    otherwise: Vec<(u32, u64)>,
+}
+
 /// What is read so far, and what was noticed on nearly every row.
 #[derive(Debug, Default)]
 pub(super) struct Intake {
@@ -121,6 +132,7 @@ pub(super) struct Intake {
     /// Starts that are finer than seconds.
     fine: u64,
     dates: Dates,
+    commas: Commas,
     /// Something told how a span ended, or could have: attributes name failures alone.
     outcome_told: bool,
     made_up: String,
@@ -155,8 +167,11 @@ impl Intake {
         };
 
         let exporter = plan.exporter;
-        let (mut trace, mut span, mut parent) =
-            (cell(Field::Trace), cell(Field::Span), cell(Field::Parent));
+        let (mut trace, mut span, mut parent) = (
+            cell(Field::Trace),
+            cell(Field::Span),
+            of_number(cell(Field::Parent)),
+        );
         for (field, id) in [
             (Field::Trace, &mut trace),
             (Field::Span, &mut span),
@@ -211,7 +226,7 @@ impl Intake {
             Kind::Unset => kind(found.kind),
             told => told,
         };
-        let told = status(cell(Field::Status))
+        let told = of_statuses(plan, record)
             .or(truth_or_status(rare(Field::Error), false))
             .or(truth_or_status(rare(Field::Success), true))
             .or(grpc(rare(Field::Grpc)));
@@ -396,19 +411,20 @@ impl Intake {
         if plan.exporter.rows_are_ends_of_calls {
             text = text.strip_prefix('-').unwrap_or(text);
         }
+        let day_first = self.dates.day_first;
         let end = || {
             // What rewrote the starts rewrote the ends.
             if start.mark == Mark::Rounded {
                 return None;
             }
             let text = cell(plan, record, Field::End);
-            let end = plan.time(Field::End, text, self.dates.day_first)?;
+            let end = plan.time(Field::End, text, day_first)?;
             Some(end.ns)
         };
         let start = start.ns;
         let (told, field) = match plan.duration_from_end().then(end).flatten() {
             Some(end) => (extent(start, end), Field::End),
-            None => match parse_duration(text, plan.duration_unit, plan.decimal_comma) {
+            None => match self.parsed(text, plan) {
                 Told::Nothing if plan.has(Field::End) => (
                     end().map_or(Told::Nothing, |end| extent(start, end)),
                     Field::End,
@@ -430,6 +446,34 @@ impl Intake {
         let got = (!got.is_empty()).then_some(got);
         self.issues.note(code, Some(row), plan.header(field), got);
         None
+    }
+
+    fn parsed(&mut self, text: &str, plan: &Plan) -> Told {
+        match plan.decimal_comma || !text.as_bytes().contains(&b',') {
+            true => parse_duration(text, plan.duration_unit, plan.decimal_comma),
+            false => self.with_comma(text, plan),
+        }
+    }
+
+    /// A duration in a column of which the head did not tell what its commas are.
+    #[cold]
+    #[inline(never)]
+    fn with_comma(&mut self, text: &str, plan: &Plan) -> Told {
+        let commas = &mut self.commas;
+        if !commas.decimal && tells_decimal_comma(text) {
+            commas.decimal = true;
+            for (at, otherwise) in std::mem::take(&mut commas.otherwise) {
+                self.rows.duration[at as usize] = otherwise;
+            }
+        }
+        let told = parse_duration(text, plan.duration_unit, commas.decimal);
+        if !commas.decimal
+            && let Told::Ns(ns) = parse_duration(text, plan.duration_unit, true)
+        {
+            let at = u32::try_from(self.rows.len()).unwrap_or(u32::MAX);
+            commas.otherwise.push((at, ns.min(LONGEST)));
+        }
+        told
     }
 
     fn look_into_attributes<'a>(
@@ -535,6 +579,9 @@ impl Intake {
         if many && !self.outcome_told {
             self.issues.note(Code::NoStatus, None, None, None);
         }
+        if many && self.rows.service.iter().all(|&it| it == Strings::EMPTY) {
+            self.issues.note(Code::NoService, None, None, None);
+        }
         if plan.exporter.rows_are_ends_of_calls {
             self.settle_first_calls();
         }
@@ -613,6 +660,23 @@ fn cell<'a>(plan: &Plan, record: Record<'a>, field: Field) -> &'a str {
         return "";
     }
     next_cell(plan, record, &tried[1..])
+}
+
+/// What all columns of statuses say.
+#[inline]
+fn of_statuses(plan: &Plan, record: Record<'_>) -> Status {
+    let tried = plan.tried(Field::Status);
+    match tried[1] {
+        ABSENT => status(cell(plan, record, Field::Status)),
+        _ => of_several(plan, record, tried),
+    }
+}
+
+#[inline(never)]
+fn of_several(plan: &Plan, record: Record<'_>, tried: &[u32]) -> Status {
+    let tried = tried.iter().take_while(|&&column| column != ABSENT);
+    let cells = tried.map(|&column| status(bare(plan, record.get(column as usize))));
+    cells.fold(Status::default(), Status::or)
 }
 
 #[inline(never)]
@@ -723,11 +787,11 @@ pub(super) enum Attribute {
 /// What an attribute of this name tells.
 pub(super) fn attribute(key: &str) -> Option<Attribute> {
     Some(match key {
-        "k8s.pod.name" => Attribute::Instance(5),
+        "k8s.pod.name" | "kubernetes.pod.name" | "kube_pod_name" => Attribute::Instance(5),
         "service.instance.id" => Attribute::Instance(4),
         "container.id" => Attribute::Instance(3),
         "client-uuid" => Attribute::Instance(2),
-        "host.name" | "hostname" => Attribute::Instance(1),
+        "service.node.name" | "host.name" | "hostname" => Attribute::Instance(1),
         "peer.service" => Attribute::Peer(4),
         "server.address" => Attribute::Peer(3),
         "net.peer.name" => Attribute::Peer(2),

@@ -236,7 +236,9 @@ pub(super) fn plan(
     }
     for field in [Field::Start, Field::End, Field::Duration] {
         let unit = &mut units[field as usize];
-        *unit = told.unit(field).or(*unit);
+        // A unit that was told of a column that is not there is not that of another.
+        let is_there = !missing.iter().any(|it| it.0 == field);
+        *unit = told.unit(field).filter(|_| is_there).or(*unit);
     }
     let mut plan = Plan {
         exporter,
@@ -303,6 +305,9 @@ fn told_column(headers: &[String], normals: &[String], name: &str) -> Option<u32
     exact.or_else(loose).map(|at| at as u32)
 }
 
+/// In days.
+const A_MONTH: u64 = 31;
+
 impl Plan {
     fn settle_units(
         &mut self,
@@ -321,7 +326,8 @@ impl Plan {
                     _ => {}
                 }
             }
-            median(&mut numbers)
+            let usual = median(&mut numbers)?;
+            Some((usual, numbers.iter().all(|it| it.abs_diff(usual) < A_MONTH)))
         };
         let (duration, usual) = (
             usual(self.column(Field::Duration)),
@@ -330,9 +336,10 @@ impl Plan {
         self.start_unit_assumed = told[Field::Start as usize].is_none() && usual.is_some();
         // Alibaba counts from when the recording began.
         let relative = self.exporter.rows_are_ends_of_calls && self.start_unit.is_some();
-        if let (true, false, Some(usual)) = (self.start_unit_assumed, relative, usual) {
+        if let (true, false, Some((usual, near))) = (self.start_unit_assumed, relative, usual) {
             let (of_exporter, unit) = (self.start_unit, Unit::of_epoch(usual.into()));
-            self.start_by_digits = unit.is_some();
+            // Days of a spreadsheet are close to each other, numbers of anything finer hardly are.
+            self.start_by_digits = unit.is_some() || near;
             self.start_unit = unit.or(of_exporter).or(Some(Unit::Ms));
             self.start_guessed = match of_exporter {
                 None => unit.is_none(),
@@ -350,7 +357,7 @@ impl Plan {
         self.duration_guessed = plain && known.is_none() && !self.has(Field::End);
         // A clock that counts in a unit mostly counts spans in it too.
         let of_start = usual.and(self.start_unit);
-        self.duration_unit = known.or(of_start).unwrap_or(match duration {
+        self.duration_unit = known.or(of_start).unwrap_or(match duration.map(|it| it.0) {
             // Most spans last between a tenth of a millisecond and ten seconds.
             Some(1_000_000..) => Unit::Ns,
             Some(20_000..) => Unit::Us,

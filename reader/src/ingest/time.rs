@@ -125,6 +125,9 @@ pub(super) fn parse_time_in(
 }
 
 fn epoch(number: Number, unit: Option<Unit>, by_digits: bool) -> Option<Stamp> {
+    if by_digits && let Some(stamp) = serial_date(number) {
+        return Some(stamp);
+    }
     let mut mark = Mark::None;
     let unit = match (unit, by_digits) {
         (Some(unit), false) => unit,
@@ -143,6 +146,30 @@ fn epoch(number: Number, unit: Option<Unit>, by_digits: bool) -> Option<Stamp> {
         zoned: true,
         fine: (unit != Unit::S || number.scale > 0) && !rounded,
         mark: if rounded { Mark::Rounded } else { mark },
+    })
+}
+
+/// A time as spreadsheets hold it: days since 30 December 1899, from 1970 to 2119, and a fraction.
+#[cold]
+#[inline(never)]
+fn serial_date(number: Number) -> Option<Stamp> {
+    const DAY: u64 = 86_400_000_000_000;
+    const OF_1970: u128 = 25_569;
+    let days = number.whole();
+    if number.scale <= 0 || number.negative || !(OF_1970..80_000).contains(&days) {
+        return None;
+    }
+    let ns = number.times(DAY)? - OF_1970 * u128::from(DAY);
+    Some(Stamp {
+        ns: i64::try_from(ns).ok()?,
+        zoned: false,
+        fine: number.scale > 5,
+        // Seven digits of a fraction are milliseconds.
+        mark: if number.scale < 7 {
+            Mark::Rounded
+        } else {
+            Mark::OtherUnit
+        },
     })
 }
 
@@ -330,6 +357,8 @@ fn loose_shape(b: &[u8], day_first: Option<bool>) -> Option<Stamp> {
             clock.second = at.digits(2)?;
             (ns, fine, at.0) = fraction(at.0);
         }
+        // Browsers print a narrow space that does not break before AM and PM.
+        at.0 = at.0.strip_prefix("\u{202f}".as_bytes()).unwrap_or(at.0);
         at.skip(b" ");
         if let [half @ (b'A' | b'P' | b'a' | b'p'), b'M' | b'm', rest @ ..] = at.0 {
             if clock.hour == 0 || clock.hour > 12 {
