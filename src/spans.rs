@@ -280,6 +280,16 @@ impl SpanTable {
                 (self.span_id[at], self.kind[at] == Kind::Client)
             };
             order::sort(&mut by_id, &mut |a, b| key(a).cmp(&key(b)));
+            let same = |a: usize, b: usize| {
+                (self.span_id[a], self.kind[a], self.service[a])
+                    == (self.span_id[b], self.kind[b], self.service[b])
+            };
+            for pair in by_id.windows(2) {
+                let [a, b] = [pair[0] as usize, pair[1] as usize];
+                if same(a, b) {
+                    issues.note(Code::SameId, Some(self.row[b].into()), None, None);
+                }
+            }
             for at in spans {
                 // A server span with its client's id is that call's other end.
                 if self.kind[at] == Kind::Server {

@@ -25,7 +25,7 @@ pub(crate) fn join(rows: &mut SpanRows) {
         let file = rows.file_of(at);
         let step = &mut steps[usize::from(file)];
         while start.unsigned_abs() % *step != 0 {
-            *step /= 1_000;
+            *step /= 10;
         }
         let of_trace = &mut file_of_trace[trace as usize];
         *of_trace = match *of_trace {
@@ -82,8 +82,10 @@ fn is_one(rows: &SpanRows, a: usize, b: usize, step: u64) -> bool {
         [rows.kind[a], rows.kind[b]],
         [rows.service[a], rows.service[b]],
     );
+    // Milliseconds as a floating point number are known to a fraction of a microsecond, and rounded.
+    const FLOAT: u64 = 1_000;
     named
-        && rows.start[a].abs_diff(rows.start[b]) < step
+        && rows.start[a].abs_diff(rows.start[b]) < step + FLOAT
         && (kinds[0] == kinds[1] || kinds.contains(&Kind::Unset))
         && (services[0] == services[1] || services.contains(&Strings::EMPTY))
 }

@@ -122,6 +122,11 @@ fn a_span_of_several_exporters_is_one() {
             ],
             &["123956789 web client success"],
         ),
+        // Milliseconds as a floating point number.
+        (
+            &["123456789/a//web/client/OK", "123456700/a//web/client/OK"],
+            &["123456789 web client success"],
+        ),
         // Farther apart than the coarser clock's step.
         (
             &["123456789/a//web/client/OK", "122/a//web/client/OK"],
