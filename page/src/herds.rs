@@ -212,12 +212,10 @@ fn summary(attempts: &[Attempt], edge: bool, replayed: bool) -> (String, String)
         () if trampled > 0 => {
             "The probes passed, the breaker closed, and the traffic it had withheld arrived at once. Press an attempt to see it."
         }
-        () if held > 0 && refused > 0 => {
-            "The probes failed, and later passed, and the breaker stayed closed. Press an attempt to see it."
-        }
-        () if held > 0 => {
+        () if held > 0 && refused == 0 => {
             "The probes passed, and the breaker stayed closed. Press an attempt to see it."
         }
+        () if held > 0 => "Probes failed, then passed. Press an attempt to see it.",
         () => "The probes failed, and the breaker opened again. Press an attempt to see it.",
     };
     (format!("{title}: {}", parts.join(", ")), about.to_owned())

@@ -17,8 +17,7 @@ pub fn what_if(calls: &Calls, present: &Config, cases: &[Case], grid: Option<&Gr
                 "The same ",
                 &format::counted(n_calls, "call"),
                 " with other settings. Open loop: what callers and the service would have done otherwise is in \
-                 no figure, nor are calls that a breaker did not send when this was recorded, so that a shorter wait \
-                 than it had changes nothing.",
+                 no figure, nor are calls that a breaker refused when this was recorded: a shorter wait changes nothing.",
             ]
             .concat(),
         ),
