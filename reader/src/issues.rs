@@ -374,7 +374,7 @@ mod tests {
         assert_eq!(
             first.message(),
             "row 7, column Timestamp: \u{201c}soon\u{201d} \u{2013} \
-             rows whose start time cannot be read were left out"
+             rows whose start time cannot be read were left out: name its column and unit (start=when@ms)"
         );
     }
 }
