@@ -12,7 +12,7 @@ use halfopen::companions::{Next, Priority, QueueId, Shedder};
 use rustc_hash::FxHashMap;
 
 use crate::calls::{NEVER, NONE};
-use crate::scenario::Shedding;
+use crate::scenario::{Quota, Shedding};
 
 /// A process of a service.
 #[derive(Debug)]
@@ -34,6 +34,8 @@ pub(crate) struct Pod {
     /// Requests it has answered.
     pub(crate) done: u32,
     queue: Queue,
+    /// The last period of its quota in which it works, and for how long.
+    period: (i64, u64),
     integrals: Integrals,
     counted_to: i64,
     /// The integrals at some times, ascending.
@@ -53,7 +55,7 @@ pub(crate) enum Phase {
 /// Numbers times nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Integrals {
-    /// Workers that work.
+    /// Workers that work, not those that stand still for lack of quota; what is begun counts as done.
     pub(crate) working: i64,
     /// Workers with a request.
     pub(crate) busy: i64,
@@ -130,6 +132,7 @@ impl Pod {
             calling: 0,
             done: 0,
             queue,
+            period: (0, 0),
             integrals: Integrals::default(),
             counted_to: now,
             history: VecDeque::new(),
@@ -245,6 +248,38 @@ impl Pod {
         }
     }
 
+    /// When a worker that begins now has worked for so long. Those that began before it take of the quota
+    /// first, and of a period that is used up nothing is left. O(periods).
+    pub(crate) fn work_until(&mut self, now: i64, work: u64, quota: Option<Quota>) -> i64 {
+        self.integrals.working += work as i64;
+        let Some(Quota { quota, period }) = quota else {
+            return now.saturating_add_unsigned(work);
+        };
+        let period = period.min(i64::MAX as u64) as i64;
+        let (mut at, mut left) = (now, work);
+        loop {
+            let number = at.div_euclid(period);
+            if number > self.period.0 {
+                self.period = (number, 0);
+            }
+            // A period before that one is used up.
+            let end = (number + 1).saturating_mul(period);
+            let free = match number == self.period.0 {
+                true => quota.saturating_sub(self.period.1),
+                false => 0,
+            };
+            let now = left.min(free).min(end.abs_diff(at));
+            if number == self.period.0 {
+                self.period.1 += now;
+            }
+            (at, left) = (at.saturating_add_unsigned(now), left - now);
+            if left == 0 || end == i64::MAX {
+                return at;
+            }
+            at = end;
+        }
+    }
+
     /// The integrals until they were last counted.
     pub(crate) fn integrals(&self) -> Integrals {
         self.integrals
@@ -253,7 +288,6 @@ impl Pod {
     /// The integrals until now.
     pub(crate) fn count(&mut self, now: i64) -> Integrals {
         let time = now - self.counted_to;
-        self.integrals.working += i64::from(self.busy - self.calling) * time;
         self.integrals.busy += i64::from(self.busy) * time;
         self.integrals.waiting += i64::from(self.waiting()) * time;
         self.counted_to = now;
@@ -283,5 +317,38 @@ impl Pod {
             busy: mean(|it| it.busy),
             waiting: mean(|it| it.waiting),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    #[test]
+    fn a_pod_stands_still_when_its_quota_is_used_up() {
+        let quota = Some(Quota {
+            quota: 20 * MS as u64,
+            period: 100 * MS as u64,
+        });
+        let mut pod = Pod::new(0, 0, 0, None).expect("a pod");
+        // When a worker begins, for how long it works, and when it is done, in milliseconds.
+        let cases = [
+            ("at once", 0, 5, 5),
+            ("what is left of the period", 5, 15, 20),
+            ("nothing is left", 20, 5, 105),
+            ("beyond a period's end", 190, 12, 202),
+            // 18 are left of the third period, 20 each of the next two.
+            ("longer than a quota", 210, 50, 412),
+            ("beside what has begun", 300, 1, 401),
+            ("much later", 1_000, 5, 1_005),
+        ];
+        for (name, begins, works, done) in cases {
+            let until = pod.work_until(begins * MS, (works * MS) as u64, quota);
+            assert_eq!(until / MS, done, "{name}");
+        }
+        assert_eq!(pod.work_until(7 * MS, 5, None), 7 * MS + 5);
+        assert_eq!(pod.integrals().working, 93 * MS + 5);
     }
 }

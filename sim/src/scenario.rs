@@ -108,6 +108,8 @@ pub struct Service {
     pub work: Spread,
     /// How long a worker is held for a request, if longer than the span.
     pub held: Option<Spread>,
+    /// How much of a processor each pod may use; `None`: as much as its workers can.
+    pub cpu: Option<Quota>,
     /// Pods that have just started hold their workers longer.
     pub cold: Option<Cold>,
     /// By which share of itself each busy worker beside it prolongs a request.
@@ -120,6 +122,15 @@ pub struct Service {
     pub calls: Option<(usize, Policy)>,
     /// Who changes the number of pods.
     pub autoscaler: Option<Hpa>,
+}
+
+impl Service {
+    /// How many processors' work a pod can do.
+    pub(crate) fn processors(&self) -> f64 {
+        let workers = f64::from(self.workers.max(1));
+        let quota = self.cpu.map(|it| it.quota as f64 / it.period as f64);
+        quota.map_or(workers, |it| it.min(workers))
+    }
 }
 
 /// A time that differs from request to request.
@@ -147,6 +158,16 @@ impl Spread {
             sigma: 0.0,
         }
     }
+}
+
+/// A limit on processor time as Linux enforces it (CFS bandwidth control, `cpu.max`): once a pod has worked for
+/// its quota within a period, it stands still until the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quota {
+    /// How long its workers may work in all, nanoseconds.
+    pub quota: u64,
+    /// In each such time, nanoseconds.
+    pub period: u64,
 }
 
 /// What a pod lacks at first.

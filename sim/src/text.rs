@@ -13,8 +13,8 @@ use halfopen::{Config, Jitter};
 use crate::autoscaler::{Hpa, Metric};
 use crate::keys::{Keys, Place, Result};
 use crate::scenario::{
-    Act, Cold, Demand, Fault, Group, Hand, Point, Policy, Retries, Scenario, Service, Shedding,
-    Spread,
+    Act, Cold, Demand, Fault, Group, Hand, Point, Policy, Quota, Retries, Scenario, Service,
+    Shedding, Spread,
 };
 
 /// 2026-09-26, 08:00 UTC.
@@ -216,6 +216,7 @@ fn service(mut keys: Keys<'_>, name: String, services: &[String], at: usize) -> 
         workers: keys.get("workers").map_or(Ok(1), |it| it.count(1..=MANY))?,
         work: spread(keys.need("work", "a time such as \"3ms\"")?)?,
         held: keys.get("held").map(spread).transpose()?,
+        cpu: keys.get("cpu").map(quota).transpose()?,
         cold: keys.get("cold").map(cold).transpose()?,
         slowing: keys.get("slowing").map_or(Ok(0.0), |it| it.share())?,
         start: keys.get("start").map_or(Ok(Spread::same(0)), spread)?,
@@ -249,6 +250,20 @@ fn spread(place: Place<'_>) -> Result<Spread> {
     };
     keys.finish()?;
     Ok(spread)
+}
+
+fn quota(place: Place<'_>) -> Result<Quota> {
+    let mut keys = place.table()?;
+    let place = keys.need("quota", "a time such as \"20ms\"")?;
+    let quota = Quota {
+        quota: place.time()?,
+        period: keys.get("period").map_or(Ok(100_000_000), |it| it.time())?,
+    };
+    keys.finish()?;
+    match quota.quota > 0 && quota.period > 0 {
+        true => Ok(quota),
+        false => Err(place.wrong("a quota and a period of some length")),
+    }
 }
 
 fn cold(place: Place<'_>) -> Result<Cold> {

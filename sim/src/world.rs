@@ -442,7 +442,7 @@ impl<'a> World<'a> {
         let held = ((held.max(work) as f64 * slower) as u64).max(work);
         let it = &mut self.attempts[attempt as usize];
         (it.at_callee, it.taken) = (AtCallee::Working, self.now);
-        let end = self.now.saturating_add_unsigned(held);
+        let end = self.pods[pod as usize].work_until(self.now, held, of.cpu);
         (it.work_start, it.work_end) = (end.saturating_sub_unsigned(work), end);
         self.events.put(end, Event::Worked(attempt));
     }
@@ -647,7 +647,7 @@ impl<'a> World<'a> {
             let pod = &self.pods[pod as usize];
             let mean = pod.mean(from.max(pod.created_at), to);
             let metric = mean.map(|it| match hpa.metric {
-                Metric::Cpu { .. } => 100.0 * it.working / f64::from(of.workers.max(1)),
+                Metric::Cpu { .. } => 100.0 * it.working / of.processors(),
                 Metric::Queue { .. } => it.waiting,
                 Metric::Concurrency { .. } => it.busy + it.waiting,
             });
@@ -686,7 +686,7 @@ impl<'a> World<'a> {
                 busy += all - self.last_busy[pod as usize];
                 self.last_busy[pod as usize] = all;
             }
-            let workers = running.alive.len() as f64 * f64::from(of.workers);
+            let workers = running.alive.len() as f64 * of.processors();
             self.samples.push(Sample {
                 at: self.now,
                 service: service as u32,

@@ -39,6 +39,7 @@ fn scenario() -> impl Strategy<Value = String> {
                  timeout = \"{timeout}ms\"\n{breaker}{layers}\
                  [[service]]\nname = \"shop\"\nproxy = \"edge\"\npods = {pods}\nworkers = 2\n\
                  work = {{ mean = \"10ms\" }}\nheld = {{ median = \"12ms\", sigma = 0.5 }}\n\
+                 cpu = {{ quota = \"60ms\" }}\n\
                  cold = {{ factor = 3, requests = 10, warming = 20, pods = 1 }}\nslowing = \"10%\"\n\
                  start = \"1s\"\n{shed}{scaler}\
                  [service.calls]\nservice = \"stock\"\ntimeout = \"150ms\"\n{breaker}{below}\

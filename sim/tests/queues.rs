@@ -28,6 +28,7 @@ fn queue(rate: f64, workers: u32, work: Spread) -> Scenario {
             workers,
             work,
             held: None,
+            cpu: None,
             cold: None,
             slowing: 0.0,
             start: Spread::same(0),

@@ -127,6 +127,48 @@ fn the_herd_is_trampled_twice_and_holds_when_scaled_out() {
 }
 
 #[test]
+fn the_thundering_herd_is_the_one_that_was_seen() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/scenarios/thundering-herd.toml"
+    );
+    let scenario = Scenario::from_toml(&fs::read_to_string(path).expect("the scenario"));
+    let scenario = scenario.expect("a scenario");
+    let mut withheld = Vec::new();
+    for seed in 1..=6 {
+        let run = simulate(&scenario, seed).expect("a run");
+        let dataset = Dataset::of_rows(String::new(), &run.rows(&scenario));
+        let edge = dataset
+            .edges
+            .iter()
+            .find(|it| it.is_named("shop-web", "catalog"));
+        let calls = &edge.expect("the edge").calls;
+        let mut observed = observe(&dataset.table, calls, false);
+        observed::fit(&mut observed, calls);
+        let attempts = herds::attempts(&dataset.table, calls, &(&observed).into());
+        let results: Vec<AttemptResult> = attempts.iter().map(|it| it.result).collect();
+        use AttemptResult::{Held, Trampled};
+        assert_eq!(results, [Trampled, Trampled, Trampled, Held], "seed {seed}");
+        // Until somebody acted, the autoscaler saw nothing.
+        let before = 220_000_000_000;
+        let pods = run
+            .samples
+            .iter()
+            .filter(|it| it.at < before)
+            .map(|it| it.pods);
+        assert!(pods.clone().all(|it| it == 3), "seed {seed}");
+        let wanted = 141.0 * before as f64 / 1e9;
+        let sent = calls
+            .start
+            .partition_point(|&it| it - scenario.starts_at < before) as f64;
+        withheld.push(1.0 - sent / wanted);
+    }
+    // And some 95 % of the shop's requests were withheld.
+    let mean = withheld.iter().sum::<f64>() / withheld.len() as f64;
+    assert!((0.93..0.97).contains(&mean), "{withheld:?}");
+}
+
+#[test]
 fn a_seed_gives_the_same_run_on_every_machine() {
     let (_, run, dataset) = simulated(1);
     let it = &run.summary;
