@@ -289,6 +289,36 @@ fn days_of_a_spreadsheet_are_days() {
 }
 
 #[test]
+fn a_duration_is_in_the_unit_in_which_children_end_before_their_parents() {
+    // Starts in milliseconds; a parent of 50 ms, and a child of 30 that begins 10 later.
+    let lasts = |parent: &str, child: &str, later: u64| {
+        let mut csv = "trace_id,span_id,parent_id,start,duration,service\n".to_owned();
+        for trace in 0..4 {
+            let start = 1_767_607_200_123 + trace * 100;
+            let begins = start + later;
+            csv.push_str(&format!(
+                "t{trace},a,,{start},{parent},s\nt{trace},b,a,{begins},{child},s\n"
+            ));
+        }
+        let reading = read(csv.as_bytes()).unwrap();
+        assert!(
+            issues(&reading)
+                .iter()
+                .any(|it| it.starts_with("unit_assumed")),
+            "{parent}"
+        );
+        [reading.rows.duration[0], reading.rows.duration[1]]
+    };
+    let expected = [50_000_000, 30_000_000];
+    assert_eq!(lasts("50000", "30000", 10), expected);
+    assert_eq!(lasts("50000000", "30000000", 10), expected);
+    assert_eq!(lasts("50", "30", 10), expected);
+    assert_eq!(lasts("0.05", "0.03", 10), expected);
+    // Children that begin with their parents tell nothing: then it is the unit of the starts.
+    assert_eq!(lasts("50", "30", 0), expected);
+}
+
+#[test]
 fn a_narrow_space_before_am_and_pm() {
     let csv = "trace_id,span_id,start,duration_ms\nt,a,\"3/29/2026, 1:00:45.020\u{202f}PM\",5\n";
     assert_eq!(

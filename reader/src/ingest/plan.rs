@@ -355,14 +355,61 @@ impl Plan {
         let plain = duration.is_some();
         self.duration_unit_assumed = told[Field::Duration as usize].is_none() && plain;
         self.duration_guessed = plain && known.is_none() && !self.has(Field::End);
+        let told = known.or_else(|| self.containing(sample));
         // A clock that counts in a unit mostly counts spans in it too.
         let of_start = usual.and(self.start_unit);
-        self.duration_unit = known.or(of_start).unwrap_or(match duration.map(|it| it.0) {
+        self.duration_unit = told.or(of_start).unwrap_or(match duration.map(|it| it.0) {
             // Most spans last between a tenth of a millisecond and ten seconds.
             Some(1_000_000..) => Unit::Ns,
             Some(20_000..) => Unit::Us,
             _ => Unit::Ms,
         });
+    }
+}
+
+impl Plan {
+    /// The finest unit in which spans of the sample mostly last until their children have ended, of those
+    /// whose children begin later; `None` for few of them. O(rows^2), and the sample is small.
+    #[inline(never)]
+    fn containing(&self, sample: &[Cells]) -> Option<Unit> {
+        const FEW: usize = 3;
+        let cell = |row: usize, field| -> &str {
+            let cell = sample[row].get(self.column(field) as usize);
+            cell.map_or("", |it| it.trim())
+        };
+        // Each span's row, its start, and its duration in thousandths of whatever the unit is.
+        let mut spans: Vec<(usize, i64, u64)> = Vec::new();
+        for row in 0..sample.len() {
+            let start = self.time(Field::Start, cell(row, Field::Start), None);
+            let took = parse_duration(cell(row, Field::Duration), Unit::Us, self.decimal_comma);
+            if let (Some(start), time::Told::Ns(took)) = (start, took) {
+                spans.push((row, start.ns, took));
+            }
+        }
+        // How much later a child begins, and how much shorter it is.
+        let mut pairs: Vec<(u64, u64)> = Vec::new();
+        for &(row, start, took) in &spans {
+            let is_parent = |it: &&(usize, i64, u64)| {
+                cell(it.0, Field::Span) == cell(row, Field::Parent)
+                    && cell(it.0, Field::Trace) == cell(row, Field::Trace)
+            };
+            if let Some(&(_, began, lasted)) = spans.iter().find(is_parent)
+                && start > began
+            {
+                pairs.push((start.abs_diff(began), lasted.saturating_sub(took)));
+            }
+        }
+        let contains = |unit: &Unit| {
+            let fits = |&&(later, shorter): &&(u64, u64)| {
+                later.saturating_mul(1_000) <= shorter.saturating_mul(unit.ns())
+            };
+            4 * pairs.iter().filter(fits).count() >= 3 * pairs.len()
+        };
+        let units = [Unit::Ns, Unit::Us, Unit::Ms, Unit::S];
+        units
+            .into_iter()
+            .find(contains)
+            .filter(|_| pairs.len() >= FEW)
     }
 }
 

@@ -307,6 +307,10 @@ fn days(year: i32, month: u32, day: u32) -> Option<i64> {
 fn loose_shape(b: &[u8], day_first: Option<bool>) -> Option<Stamp> {
     let mut at = Cursor(b);
     let mut mark = Mark::None;
+    // Thu, 05 Mar 2026 13:04:05 GMT (RFC 9110)
+    if let [_, _, _, b',', rest @ ..] = at.0 {
+        at.0 = rest.trim_ascii_start();
+    }
     let (year, month, day) = if at.0.first()?.is_ascii_alphabetic() {
         // Mar 29, 2026 @ 01:00:45.020
         let month = at.month()?;
@@ -316,13 +320,20 @@ fn loose_shape(b: &[u8], day_first: Option<bool>) -> Option<Stamp> {
         (at.digits(4)?, month, day)
     } else {
         let first = at.digits(4)?;
-        let separator = at.take(b"-/.")?;
-        let second = at.digits(2)?;
+        let separator = at.take(b"-/. ")?;
+        let second = match at.0.first()?.is_ascii_alphabetic() {
+            true => at.month()?,
+            false => at.digits(2)?,
+        };
+        let named = !b[..b.len() - at.0.len()].last()?.is_ascii_digit();
         at.0.first().filter(|&&b| b == separator)?;
         at.0 = &at.0[1..];
         let third = at.digits(4)?;
         match separator {
+            // 05-Mar-2026, 5 March 2026
+            _ if named => (third, second, first),
             _ if first > 31 => (first, second, third),
+            b' ' => return None,
             b'.' => (third, second, first),
             // 3/29/2026 is American, 29/3/2026 cannot be.
             _ if first > 12 => {
@@ -712,6 +723,9 @@ mod tests {
             "Jan 5, 2026 @ 10:00:00.000",
             "5.1.2026 10:00",
             "2026/01/05 10:00:00",
+            "05-Jan-2026 10:00:00",
+            "5 January 2026 10:00",
+            "Mon, 05 Jan 2026 10:00:00 GMT",
             " 2026-01-05T10:00:00Z ",
         ];
         for text in same {
@@ -738,6 +752,9 @@ mod tests {
             "",
             "?",
             "yesterday",
+            "5 1 2026 10:00:00",
+            "Mon, 2026",
+            "5-Jan",
             "2026-13-05T10:00:00Z",
             "2025-02-29T00:00:00Z",
             "2026-01-05T25:00:00Z",
