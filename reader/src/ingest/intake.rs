@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use super::attributes;
+use super::columns::{Commas, DAY, Dates};
 use super::exporters::{Field, GENERIC};
 use super::ids::{
     is_broken, is_no_parent, of_number, of_spreadsheet, padded, parent_of_path,
@@ -17,11 +18,11 @@ use super::ids::{
 use super::plan::{ABSENT, Plan};
 use super::sampling::{self, Rates};
 use super::status::{Status, grpc, status, status_number, truth, truth_or_status};
-use super::time::{Mark, Stamp, Told, Unit, parse_duration, tells_decimal_comma};
+use super::time::{Mark, Stamp, Told, Unit, parse_duration};
 use crate::issues::{Code, Issues};
 use crate::outcome::{Evidence, Outcome, outcome};
 use crate::recorded;
-use crate::rows::{Kind, NONE, SpanRow, SpanRows, UNKNOWN_DURATION};
+use crate::rows::{Kind, NONE, SpanRow, SpanRows};
 use crate::strings::Strings;
 
 /// When spans can start, in nanoseconds since 1970: from 1896 to 2116. With [`LONGEST`], the distance
@@ -29,7 +30,7 @@ use crate::strings::Strings;
 const STARTS: Range<i64> = -(1 << 61)..1 << 62;
 
 /// How long spans can last, in nanoseconds: 36 years.
-const LONGEST: u64 = 1 << 60;
+pub(super) const LONGEST: u64 = 1 << 60;
 
 /// The cells of one row, one after the other.
 #[derive(Clone, Copy)]
@@ -75,46 +76,6 @@ impl Tally {
         }
         self.count += 1;
     }
-}
-
-/// Whether dates like 3/4/2026 begin with the day. A file has one order: that of its first date that
-/// can only be read one way. Those before it were read month first, and are turned round by it.
-#[derive(Debug, Default)]
-struct Dates {
-    day_first: Option<bool>,
-    /// Dates of both orders were met.
-    mixed: bool,
-    /// Until the order is known: how many days later a row would begin the other way round, and how
-    /// many longer it would last.
-    turns: Vec<(u32, i16, i16)>,
-}
-
-const DAY: i64 = 86_400_000_000_000;
-
-impl Dates {
-    fn settle(&mut self, day_first: bool, rows: &mut SpanRows) {
-        self.day_first = Some(day_first);
-        let turns = std::mem::take(&mut self.turns);
-        for (at, later, longer) in turns.into_iter().filter(|_| day_first) {
-            rows.start[at as usize] += i64::from(later) * DAY;
-            let duration = &mut rows.duration[at as usize];
-            let turned = duration.checked_add_signed(i64::from(longer) * DAY);
-            // The largest number stands for an unknown duration.
-            *duration = match turned {
-                Some(turned) if *duration != UNKNOWN_DURATION => turned,
-                _ => UNKNOWN_DURATION,
-            };
-        }
-    }
-}
-
-/// Whether commas in durations are decimal. A column has one kind: until a cell tells that they are, they
-/// separate thousands, and those read so are read again by it.
-#[derive(Debug, Default)]
-struct Commas {
-    decimal: bool,
-    /// Rows, and how long they last if the commas are decimal.
-    otherwise: Vec<(u32, u64)>,
 }
 
 /// What is read so far, and what was noticed on nearly every row.
@@ -451,29 +412,8 @@ impl Intake {
     fn parsed(&mut self, text: &str, plan: &Plan) -> Told {
         match plan.decimal_comma || !text.as_bytes().contains(&b',') {
             true => parse_duration(text, plan.duration_unit, plan.decimal_comma),
-            false => self.with_comma(text, plan),
+            false => self.commas.read(text, plan.duration_unit, &mut self.rows),
         }
-    }
-
-    /// A duration in a column of which the head did not tell what its commas are.
-    #[cold]
-    #[inline(never)]
-    fn with_comma(&mut self, text: &str, plan: &Plan) -> Told {
-        let commas = &mut self.commas;
-        if !commas.decimal && tells_decimal_comma(text) {
-            commas.decimal = true;
-            for (at, otherwise) in std::mem::take(&mut commas.otherwise) {
-                self.rows.duration[at as usize] = otherwise;
-            }
-        }
-        let told = parse_duration(text, plan.duration_unit, commas.decimal);
-        if !commas.decimal
-            && let Told::Ns(ns) = parse_duration(text, plan.duration_unit, true)
-        {
-            let at = u32::try_from(self.rows.len()).unwrap_or(u32::MAX);
-            commas.otherwise.push((at, ns.min(LONGEST)));
-        }
-        told
     }
 
     fn look_into_attributes<'a>(

@@ -2,7 +2,7 @@
 //!
 //! Owns everything about files: gz and encodings (`decode`), tables (`head`, `sheet`), JSON (`json`,
 //! `documents`, `places`, `waiting`), which exporter wrote it ([`exporters`], `plan`), what its cells
-//! mean (`intake`, `status`, [`time`], `attributes`), and why it cannot be read ([`Unreadable`]). A [`Reader`]
+//! mean (`intake`, `status`, [`time`], `columns`, `attributes`), and why it cannot be read ([`Unreadable`]). A [`Reader`]
 //! takes the bytes as they come and holds the rows so far; it knows neither files nor browsers, and
 //! nothing of parents, traces or calls.
 //!
@@ -13,6 +13,7 @@
 //! `tests/ingest/edge.rs`, `tests/ingest/json.rs` and `tests/ingest/bad_input.rs`.
 
 mod attributes;
+mod columns;
 mod decode;
 mod documents;
 pub mod exporters;

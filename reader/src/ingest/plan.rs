@@ -316,7 +316,8 @@ impl Plan {
         sample: &[Cells],
     ) {
         let width = self.headers.len();
-        let usual = |column: u32| {
+        let numbers = |field: Field| {
+            let column = self.column(field);
             let mut numbers = Vec::new();
             for row in sample.iter().filter(|row| row.len() == width) {
                 let cell = row.get(column as usize).map_or("", |it| it.trim());
@@ -326,17 +327,16 @@ impl Plan {
                     _ => {}
                 }
             }
-            let usual = median(&mut numbers)?;
-            Some((usual, numbers.iter().all(|it| it.abs_diff(usual) < A_MONTH)))
+            numbers
         };
-        let (duration, usual) = (
-            usual(self.column(Field::Duration)),
-            usual(self.column(Field::Start)),
-        );
+        let duration = median(&mut numbers(Field::Duration));
+        let mut starts = numbers(Field::Start);
+        let usual = median(&mut starts);
         self.start_unit_assumed = told[Field::Start as usize].is_none() && usual.is_some();
         // Alibaba counts from when the recording began.
         let relative = self.exporter.rows_are_ends_of_calls && self.start_unit.is_some();
-        if let (true, false, Some((usual, near))) = (self.start_unit_assumed, relative, usual) {
+        if let (true, false, Some(usual)) = (self.start_unit_assumed, relative, usual) {
+            let near = starts.iter().all(|it| it.abs_diff(usual) < A_MONTH);
             let (of_exporter, unit) = (self.start_unit, Unit::of_epoch(usual.into()));
             // Days of a spreadsheet are close to each other, numbers of anything finer hardly are.
             self.start_by_digits = unit.is_some() || near;
@@ -355,19 +355,17 @@ impl Plan {
         let plain = duration.is_some();
         self.duration_unit_assumed = told[Field::Duration as usize].is_none() && plain;
         self.duration_guessed = plain && known.is_none() && !self.has(Field::End);
-        let told = known.or_else(|| self.containing(sample));
+        let told = known.or_else(|| plain.then(|| self.containing(sample))?);
         // A clock that counts in a unit mostly counts spans in it too.
         let of_start = usual.and(self.start_unit);
-        self.duration_unit = told.or(of_start).unwrap_or(match duration.map(|it| it.0) {
+        self.duration_unit = told.or(of_start).unwrap_or(match duration {
             // Most spans last between a tenth of a millisecond and ten seconds.
             Some(1_000_000..) => Unit::Ns,
             Some(20_000..) => Unit::Us,
             _ => Unit::Ms,
         });
     }
-}
 
-impl Plan {
     /// The finest unit in which spans of the sample mostly last until their children have ended, of those
     /// whose children begin later; `None` for few of them. O(rows^2), and the sample is small.
     #[inline(never)]
