@@ -90,11 +90,11 @@ impl Hpa {
 
 /// A pod as an autoscaler sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PodSeen {
+pub(crate) struct PodSeen {
     /// Whether it is ready and counts.
-    pub ready: bool,
+    pub(crate) ready: bool,
     /// The metric; `None` where it has none yet.
-    pub metric: Option<f64>,
+    pub(crate) metric: Option<f64>,
 }
 
 /// An autoscaler with what it remembers.

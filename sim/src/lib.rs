@@ -12,6 +12,7 @@ mod calls;
 mod demand;
 mod draw;
 mod events;
+mod fleet;
 mod keys;
 mod pods;
 mod scenario;
@@ -20,7 +21,7 @@ mod summary;
 mod text;
 mod world;
 
-pub use autoscaler::{Hpa, Metric, PodSeen};
+pub use autoscaler::{Hpa, Metric};
 pub use keys::ScenarioError;
 pub use scenario::{
     Act, Cold, Demand, Fault, Group, Hand, Point, Policy, Priority, Retries, Scenario, Service,

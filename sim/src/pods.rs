@@ -135,7 +135,7 @@ impl Pod {
             period: (0, 0),
             integrals: Integrals::default(),
             counted_to: now,
-            history: VecDeque::new(),
+            history: VecDeque::from([(now, Integrals::default())]),
         })
     }
 
@@ -303,13 +303,14 @@ impl Pod {
         }
     }
 
-    /// What was there on average between two times of samples; `None` without samples of both.
+    /// What was there on average between two times of samples, or since it was created if that is later;
+    /// `None` before that.
     pub(crate) fn mean(&self, from: i64, to: i64) -> Option<Means> {
         let at = |time: i64| {
             let after = self.history.partition_point(|it| it.0 <= time);
             Some(self.history[after.checked_sub(1)?])
         };
-        let ((from, first), (to, last)) = (at(from)?, at(to)?);
+        let ((from, first), (to, last)) = (at(from.max(self.created_at))?, at(to)?);
         let length = (to > from).then_some((to - from) as f64)?;
         let mean = |of: fn(&Integrals) -> i64| (of(&last) - of(&first)) as f64 / length;
         Some(Means {

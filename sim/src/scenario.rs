@@ -1,8 +1,8 @@
 //! What is simulated, as plain data.
 //!
 //! Owns the words of a scenario: who calls whom and how often, what a service is able to do, who scales it,
-//! what breaks and what hands do. Invariant: a scenario that [`Scenario::check`] lets pass can be run; times
-//! are nanoseconds since its beginning. Each part that is `None` or empty is off. The TOML form is in
+//! what breaks and what hands do. Invariant: times are nanoseconds since its beginning, and places are those
+//! of its own lists. Each part that is `None` or empty is off. The TOML form is in
 //! `text.rs`, key by key the same. Pinned by `tests/scenario.rs`.
 
 use halfopen::Config;

@@ -8,12 +8,12 @@
 use halfopen::companions::{Ended, Failure, Retried};
 use halfopen::{Cause, ConfigError, State};
 
-use crate::autoscaler::{Autoscaler, Metric, PodSeen};
 use crate::calls::{Answer, AtCallee, Attempt, Caller, Fate, NEVER, NONE, NotMade, Of, Request};
 use crate::draw::{Draws, Stream};
 use crate::events::Events;
+use crate::fleet::{Running, SAMPLED};
 use crate::pods::{Offer, Phase, Pod, Taken};
-use crate::scenario::{Act, Fault, Scenario, Service, Spread};
+use crate::scenario::{Act, Fault, Scenario, Spread};
 use crate::summary::{self, Summary};
 
 /// What happened.
@@ -67,7 +67,7 @@ pub struct Sample {
 
 /// Something that happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Event {
+pub(crate) enum Event {
     /// A caller has a new request.
     Arrive(u32),
     /// An attempt reaches the service.
@@ -90,13 +90,6 @@ enum Event {
     Hand(u32),
 }
 
-/// How often services are sampled, nanoseconds.
-const SAMPLED: i64 = 1_000_000_000;
-
-/// A pod that is not ready yet counts as such for so long, unless a whole window has been seen of it:
-/// Kubernetes' `--horizontal-pod-autoscaler-cpu-initialization-period`.
-const INITIALISING: i64 = 300_000_000_000;
-
 /// Runs a scenario.
 ///
 /// # Errors
@@ -116,7 +109,7 @@ pub fn simulate(scenario: &Scenario, seed: u64) -> Result<Run, ConfigError> {
 impl Run {
     /// Requests at each pod, times nanoseconds, as its integrals have it.
     #[doc(hidden)]
-    pub fn time_at_pods(&self, _: &Scenario) -> Vec<i64> {
+    pub fn time_at_pods(&self) -> Vec<i64> {
         let time = |it: &Pod| it.integrals().busy + it.integrals().waiting;
         self.pods.iter().map(time).collect()
     }
@@ -133,47 +126,24 @@ impl Run {
     }
 }
 
-struct World<'a> {
-    scenario: &'a Scenario,
-    draws: Draws,
-    now: i64,
-    events: Events<Event>,
-    callers: Vec<Caller>,
+pub(crate) struct World<'a> {
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) draws: Draws,
+    pub(crate) now: i64,
+    pub(crate) events: Events<Event>,
+    pub(crate) callers: Vec<Caller>,
     /// Those of each group.
     of_group: Vec<std::ops::Range<u32>>,
     requests: Vec<Request>,
     attempts: Vec<Attempt>,
-    pods: Vec<Pod>,
-    services: Vec<Running>,
+    pub(crate) pods: Vec<Pod>,
+    pub(crate) services: Vec<Running>,
     states: Vec<StateChange>,
-    samples: Vec<Sample>,
-    last_busy: Vec<i64>,
-}
-
-/// A service while it runs.
-struct Running {
-    /// Pods that are not gone: places in `pods`.
-    alive: Vec<u32>,
-    /// Those of them that take requests.
-    ready: Vec<u32>,
-    started: u32,
-    autoscaler: Option<Autoscaler>,
-    /// Hands have asked for so many at least.
-    least: u32,
-    /// Draws of the balancer.
-    balanced: u64,
+    pub(crate) samples: Vec<Sample>,
 }
 
 impl<'a> World<'a> {
     fn new(scenario: &'a Scenario, seed: u64) -> Result<World<'a>, ConfigError> {
-        let running = |it: &Service| Running {
-            alive: Vec::new(),
-            ready: Vec::new(),
-            started: 0,
-            autoscaler: it.autoscaler.clone().map(Autoscaler::new),
-            least: 0,
-            balanced: 0,
-        };
         let mut world = World {
             scenario,
             draws: Draws::new(seed),
@@ -184,10 +154,9 @@ impl<'a> World<'a> {
             requests: Vec::new(),
             attempts: Vec::new(),
             pods: Vec::new(),
-            services: scenario.services.iter().map(running).collect(),
+            services: scenario.services.iter().map(Running::new).collect(),
             states: Vec::new(),
             samples: Vec::new(),
-            last_busy: Vec::new(),
         };
         for (at, hand) in scenario.hands.iter().enumerate() {
             world.events.put(hand.at as i64, Event::Hand(at as u32));
@@ -561,140 +530,6 @@ impl<'a> World<'a> {
         if cancels {
             let there = self.now + self.way(service);
             self.events.put(there, Event::GoneAway(attempt));
-        }
-    }
-
-    // Pods.
-
-    fn create_pod(&mut self, service: u32) -> Result<u32, ConfigError> {
-        let of = &self.scenario.services[service as usize];
-        let running = &mut self.services[service as usize];
-        let number = running.started;
-        running.started += 1;
-        let mut pod = Pod::new(service, number, self.now, of.shedding)?;
-        if let Some((called, policy)) = &of.calls {
-            let name = instance_name(&of.name, number);
-            let caller = Caller::new(Of::Service(service), number, *called as u32, policy, &name)?;
-            pod.caller = self.callers.len() as u32;
-            self.callers.push(caller);
-        }
-        let at = self.pods.len() as u32;
-        self.pods.push(pod);
-        self.last_busy.push(0);
-        self.services[service as usize].alive.push(at);
-        Ok(at)
-    }
-
-    fn make_ready(&mut self, pod: u32) {
-        let it = &mut self.pods[pod as usize];
-        if it.phase != Phase::Starting {
-            return;
-        }
-        (it.phase, it.ready_at) = (Phase::Ready, self.now);
-        let service = it.service as usize;
-        self.services[service].ready.push(pod);
-    }
-
-    fn scale(&mut self, service: u32, wanted: u32) -> Result<(), ConfigError> {
-        let of = &self.scenario.services[service as usize];
-        let staying = |world: &World<'_>| -> Vec<u32> {
-            let alive = world.services[service as usize].alive.iter().copied();
-            alive
-                .filter(|&it| world.pods[it as usize].phase != Phase::Ending)
-                .collect()
-        };
-        let mut pods = staying(self);
-        while (pods.len() as u32) < wanted {
-            let pod = self.create_pod(service)?;
-            let number = self.pods[pod as usize].number.into();
-            let start = self.draws.time(Stream::Start(service), number, of.start);
-            self.events
-                .put(self.now.saturating_add_unsigned(start), Event::Started(pod));
-            pods.push(pod);
-        }
-        // Those that are not ready yet go first, then the youngest.
-        pods.sort_by_key(|&it| (self.pods[it as usize].phase == Phase::Starting, it));
-        for &pod in pods.iter().skip(wanted as usize) {
-            self.pods[pod as usize].phase = Phase::Ending;
-            self.services[service as usize]
-                .ready
-                .retain(|&it| it != pod);
-            self.end_pod_if_idle(pod);
-        }
-        Ok(())
-    }
-
-    fn end_pod_if_idle(&mut self, pod: u32) {
-        let it = &mut self.pods[pod as usize];
-        if it.phase == Phase::Ending && it.load() == 0 {
-            it.count(self.now);
-            (it.phase, it.gone_at) = (Phase::Gone, self.now);
-            let service = it.service as usize;
-            self.services[service].alive.retain(|&other| other != pod);
-        }
-    }
-
-    fn decide(&mut self, service: u32) -> Result<(), ConfigError> {
-        let of = &self.scenario.services[service as usize];
-        let Some(hpa) = &of.autoscaler else {
-            return Ok(());
-        };
-        self.events
-            .put(self.now + hpa.every as i64, Event::Decide(service));
-        let to = self.now - hpa.lag as i64;
-        let from = to - hpa.window as i64;
-        let seen = |pod: u32| {
-            let pod = &self.pods[pod as usize];
-            let mean = pod.mean(from.max(pod.created_at), to);
-            let metric = mean.map(|it| match hpa.metric {
-                Metric::Cpu { .. } => 100.0 * it.working / of.processors(),
-                Metric::Queue { .. } => it.waiting,
-                Metric::Concurrency { .. } => it.busy + it.waiting,
-            });
-            let whole = pod.ready_at <= from;
-            let initialised = pod.created_at.saturating_add(INITIALISING) <= self.now;
-            PodSeen {
-                ready: pod.phase == Phase::Ready && (whole || initialised),
-                metric,
-            }
-        };
-        let alive = &self.services[service as usize].alive;
-        let pods: Vec<PodSeen> = alive
-            .iter()
-            .filter(|&&it| self.pods[it as usize].phase != Phase::Ending)
-            .map(|&it| seen(it))
-            .collect();
-        let running = &mut self.services[service as usize];
-        let Some(autoscaler) = &mut running.autoscaler else {
-            return Ok(());
-        };
-        let wanted = autoscaler.decide(self.now as u64, &pods).max(running.least);
-        self.scale(service, wanted)
-    }
-
-    fn sample(&mut self) {
-        self.events.put(self.now + SAMPLED, Event::Sample);
-        for (service, running) in self.services.iter().enumerate() {
-            let of = &self.scenario.services[service];
-            let kept = of.autoscaler.as_ref().map_or(0, |it| it.window + it.lag) as i64;
-            let (mut busy, mut waiting) = (0, 0);
-            for &pod in &running.alive {
-                let it = &mut self.pods[pod as usize];
-                it.sample(self.now, self.now - kept - SAMPLED);
-                waiting += it.waiting();
-                let all = it.count(self.now).working;
-                busy += all - self.last_busy[pod as usize];
-                self.last_busy[pod as usize] = all;
-            }
-            let workers = running.alive.len() as f64 * of.processors();
-            self.samples.push(Sample {
-                at: self.now,
-                service: service as u32,
-                pods: running.alive.len() as u32,
-                ready: running.ready.len() as u32,
-                waiting,
-                busy: 100.0 * busy as f64 / (workers * SAMPLED as f64).max(1.0),
-            });
         }
     }
 
