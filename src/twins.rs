@@ -2,8 +2,9 @@
 //!
 //! Owns the rule: rows of different files with the ids, the kind and the service of one span, whose starts
 //! agree to the step of the coarser clock, are that span. Invariants: all of them are made to say what the
-//! finest says and, where it says nothing, the others, so that the table drops all but the earliest
-//! file's; what only one file has stays as it is. O(n log n) over the rows of traces that several files have. Pinned by `tests/it/files.rs`.
+//! finest says and, where it says nothing, the others, so that the table drops all but the earliest file's;
+//! what only one file has stays as it is. O(n log n) over the rows of traces that several files have. Pinned
+//! by `tests/it/files.rs`.
 
 use crate::order;
 use crate::rows::{Kind, NONE, SpanRows, UNKNOWN_DURATION};

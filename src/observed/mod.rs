@@ -3,11 +3,11 @@
 //! A breaker that opens leaves a silence where calls used to be, or refusals if they were recorded
 //! (`silence`) or evident (`refused`), after results that were bad, or only slow (`slow`). After it a few
 //! probes pass, nothing more until their results are in, then everything or the next silence (`probes`).
-//! A share that grows instead of everything at once is a ramp (`ramp`). Where spans record the breaker's state it is read, not guessed (`told`). Owns the states
-//! and how sure they are. Invariant: the stretches of a breaker follow
-//! each other without gaps from the first call of the edge to its last end, or to the last trace's start
-//! if that is later; what the calls cannot tell
-//! is [`Seen::Unknown`], never a guess. Cost: O(calls log calls + calls x phases). Pinned by
+//! A share that grows instead of everything at once is a ramp (`ramp`). Where spans record the breaker's
+//! state it is read, not guessed (`told`). Owns the states and how sure they are. Invariant: the stretches of
+//! a breaker follow each other without gaps from the first call of the edge to its last end, or to the last
+//! trace's start if that is later; what the calls cannot tell is [`Seen::Unknown`], never a guess. Cost:
+//! O(spans + calls log calls + calls x phases). Pinned by
 //! `tests/it/observed.rs` against breakers whose transitions are known to the nanosecond.
 
 mod fit;
