@@ -7,6 +7,8 @@
 //! recorded, what they say goes before any statistics. O(calls log calls). Pinned by
 //! `tests/it/observed.rs`.
 
+use std::f64::consts::LN_2;
+
 use super::{Seen, Traffic};
 use crate::order;
 
@@ -50,9 +52,9 @@ pub(super) fn silences(traffic: &Traffic, until: i64) -> Vec<Silence> {
     }
     let next_to = |at: usize| starts.get(at + 1).copied().unwrap_or(until);
     let gap = |at: usize| next_to(at).saturating_sub(starts[at]).max(0) as u64;
-    let typical = order::median(&mut (0..n - 1).map(gap).collect::<Vec<_>>()).unwrap_or(0);
+    let usual = usual(&mut (0..n - 1).map(gap).collect::<Vec<_>>());
     // Rounded down to a power of two: the same number on every machine.
-    let chance = f64::from(n.ilog2()) * std::f64::consts::LN_2;
+    let chance = f64::from(n.ilog2()) * LN_2;
     let by_end = order::sorted_indices(n, &mut |a, b| {
         traffic.end[a as usize].cmp(&traffic.end[b as usize])
     });
@@ -71,18 +73,20 @@ pub(super) fn silences(traffic: &Traffic, until: i64) -> Vec<Silence> {
     for at in 0..n {
         last_end = last_end.max(traffic.end[at]);
         let (last, next) = (starts[at], next_to(at));
+        if next <= last {
+            continue;
+        }
         refusals += traffic.refused[refusals..].partition_point(|&it| it < last);
         let refused = traffic.refused[refusals..]
             .iter()
             .take_while(|&&it| it < next);
         let (first_refused, last_refused) = ends_of(refused);
         // A wait may hide in it, or calls come so rarely here because a breaker opens again and again.
-        let usual = typical as f64 / std::f64::consts::LN_2;
         let long = gap(at) >= SHORTEST_WAIT || gap(at) as f64 - chance * usual >= NO_CHANCE * usual;
-        if first_refused.is_none() && gap(at) < typical.saturating_mul(3) && !long {
+        if first_refused.is_none() && (gap(at) as f64) < 3.0 * LN_2 * usual && !long {
             continue;
         }
-        let mean = mean_gap(starts, at).max(1.0);
+        let mean = mean_gap(starts, at);
         let means = |ns: i64| ns.max(0) as f64 / mean;
         let beyond = gap(at) as f64 / mean - chance;
         if first_refused.is_none() && beyond < UNCLEAR && !long {
@@ -155,13 +159,13 @@ pub(super) fn silences(traffic: &Traffic, until: i64) -> Vec<Silence> {
 /// Whether an instance calls so rarely at first that not calling for so long before is chance.
 pub(super) fn is_chance(traffic: &Traffic, before: i64) -> bool {
     let n = traffic.start.len().max(1);
-    let mean = mean_gap(&traffic.start, 0).max(1.0);
-    before.max(0) as f64 / mean - f64::from(n.ilog2()) * std::f64::consts::LN_2 < NO_CHANCE
+    let mean = mean_gap(&traffic.start, 0);
+    before.max(0) as f64 / mean - f64::from(n.ilog2()) * LN_2 < NO_CHANCE
 }
 
 /// The share of such evidence that is not chance: of `exp(-weight)`, rounded to a power of two.
 pub(super) fn no_chance(weight: f64) -> f64 {
-    let halvings = (weight.max(0.0) / std::f64::consts::LN_2) as u32;
+    let halvings = (weight.max(0.0) / LN_2) as u32;
     1.0 - 1.0 / (1u64 << halvings.min(52)) as f64
 }
 
@@ -214,7 +218,7 @@ fn ends_of<'a>(mut times: impl Iterator<Item = &'a i64>) -> (Option<i64>, Option
     (first, times.last().copied().or(first))
 }
 
-/// The mean time between calls around one, from the median, which silences do not move.
+/// The mean time between calls around one.
 pub(super) fn mean_gap(starts: &[i64], at: usize) -> f64 {
     let from = at.saturating_sub(NEIGHBOURS);
     let to = (at + 1 + NEIGHBOURS).min(starts.len().saturating_sub(1));
@@ -222,5 +226,17 @@ pub(super) fn mean_gap(starts: &[i64], at: usize) -> f64 {
         .filter(|&it| it != at)
         .map(|it| starts[it + 1].abs_diff(starts[it]))
         .collect();
-    order::median(&mut gaps).unwrap_or(0) as f64 / std::f64::consts::LN_2
+    usual(&mut gaps)
+}
+
+/// The mean of gaps from their median, which silences do not move; where a clock is too coarse to tell that,
+/// from their sum. Without any time between calls nothing tells how soon the next one is due.
+fn usual(gaps: &mut [u64]) -> f64 {
+    if let Some(median) = order::median(gaps).filter(|&it| it > 0) {
+        return median as f64 / LN_2;
+    }
+    match gaps.iter().sum::<u64>() {
+        0 => f64::INFINITY,
+        sum => sum as f64 / gaps.len() as f64,
+    }
 }

@@ -301,6 +301,20 @@ fn a_wait_that_may_hide_between_rare_calls_is_unknown() {
 }
 
 #[test]
+fn calls_of_one_instant_leave_no_silence() {
+    // Their results are in when the last of them begins.
+    let at_once: Vec<(i64, i64, bool)> = (0..40).map(|_| (0, 0, true)).collect();
+    assert_eq!(told(&at_once), []);
+    let later: Vec<(i64, i64, bool)> = at_once.iter().copied().chain([(9, 0, true)]).collect();
+    assert_eq!(told(&later), [(0, "unknown")]);
+    // Ten a second by a clock of seconds, of which half fail: its step is no silence for sure.
+    let coarse: Vec<(i64, i64, bool)> = (0..600)
+        .map(|at| (at / 10 * 1_000, 0, at % 2 == 0))
+        .collect();
+    assert_eq!(told(&coarse), [(0, "unknown")]);
+}
+
+#[test]
 fn who_waits_for_each_result_is_not_held_back() {
     // One thread: its calls hang for thirty seconds, and after each it goes on as ever.
     let mut calls = Vec::new();
