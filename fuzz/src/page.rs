@@ -115,11 +115,21 @@ pub fn seeds() -> Vec<Vec<u8>> {
     let links = crate::view::seeds();
     let close = "t=1767607200000000000..1767607201000000000&y=0..2&breaker=window=4,min=1,open=1ms,probes=1";
     let links = links.iter().map(Vec::as_slice).chain([close.as_bytes()]);
-    let files = crate::reader::seeds();
+    let mut files = crate::reader::seeds();
+    files.push(calls_of_one_instant());
     let pairs = files
         .iter()
         .zip(links.collect::<Vec<_>>().into_iter().cycle());
     pairs
         .map(|(file, link)| [link, b"\n", file].concat())
         .collect()
+}
+
+/// Failed calls that a coarse clock puts in one place, so that no time passes between them.
+fn calls_of_one_instant() -> Vec<u8> {
+    let mut csv = b"trace_id,span_id,start_ms,duration_ms,kind,service,peer,status\n".to_vec();
+    for at in 0..40 {
+        csv.extend(format!("t{at},a,1767607200123,0,client,web,api,ERROR\n").bytes());
+    }
+    csv
 }
