@@ -100,7 +100,7 @@ impl Draws {
 }
 
 /// SplitMix64's finaliser.
-fn mix(it: u64) -> u64 {
+pub(crate) fn mix(it: u64) -> u64 {
     let it = (it ^ it >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let it = (it ^ it >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     it ^ it >> 31

@@ -13,19 +13,24 @@ mod demand;
 mod draw;
 mod events;
 mod fleet;
+mod health;
 mod keys;
 mod pods;
+mod remedies;
 mod scenario;
 mod spans;
 mod summary;
+mod tally;
 mod text;
 mod world;
 
 pub use autoscaler::{Hpa, Metric};
 pub use keys::ScenarioError;
+pub use remedies::{HORIZON, Remedy, Variant, fingerprint, variants};
 pub use scenario::{
     Act, Cold, Demand, Fault, Group, Hand, Point, Policy, Priority, Retries, Scenario, Service,
     Shedding, Spread,
 };
 pub use summary::Summary;
-pub use world::{Run, Sample, StateChange, simulate};
+pub use tally::{Figures, Tally};
+pub use world::{Run, Sample, StateChange, simulate, simulate_until_recovered};

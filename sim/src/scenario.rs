@@ -219,7 +219,7 @@ pub struct Hand {
 /// What somebody does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// Closes the breakers of a group.
+    /// Keeps the breakers of a group closed, whatever happens.
     Close {
         /// A place in [`Scenario::groups`].
         group: usize,

@@ -85,12 +85,12 @@ impl Run {
             attempt.end,
         );
         let network = scenario.network as i64;
-        let served = attempt.work_end < scenario.duration as i64 && attempt.taken != NEVER;
+        let served = attempt.work_end < self.end && attempt.taken != NEVER;
         let mut above = client;
         if let Some(name) = &service.proxy {
             let back = attempt.work_end.saturating_add(network);
             // Of what is still at the service, no proxy has recorded the end.
-            if !served || back >= scenario.duration as i64 {
+            if !served || back >= self.end {
                 return;
             }
             let instance = instance_name(name, 0);

@@ -24,28 +24,35 @@ pub struct Summary {
     pub shed: u64,
     /// Those without a fate when the scenario ended.
     pub in_flight_at_end: u64,
-    /// How long workers were held for attempts whose callers had given up, in all, nanoseconds.
+    /// Attempts that workers were held for when their callers had given up.
+    pub wasted: u64,
+    /// For how long, in all, nanoseconds.
     pub wasted_ns: u64,
-    /// When it was well for the rest, or for a minute at least: nanoseconds since the beginning. `None`: never.
+    /// The first second in which it was not well: nanoseconds since the beginning. `None`: it always was.
+    pub bad_at: Option<u64>,
+    /// From when on it was well, for a minute at least: nanoseconds since the beginning. `None`: never.
     pub recovered_at: Option<u64>,
     /// Pods, times nanoseconds.
     pub pod_ns: u64,
+    /// Workers of pods that take requests, times nanoseconds, and what of that they had nothing to do.
+    pub worker_ns: u64,
+    /// See `worker_ns`.
+    pub idle_ns: u64,
 }
 
-/// So much of a second's requests is served when it is well.
-const WELL: f64 = 0.99;
-
-/// It is well again after so many such seconds.
-const FOR_SECONDS: usize = 60;
+impl Summary {
+    /// How long it took from the first bad second until it was well, nanoseconds; 0 if there was none.
+    pub fn recovery(&self) -> Option<u64> {
+        let from = self.bad_at.unwrap_or(0);
+        self.recovered_at.map(|it| it.saturating_sub(from))
+    }
+}
 
 pub(crate) fn of(run: &Run, scenario: &Scenario, seed: u64) -> Summary {
     let mut summary = Summary {
         seed,
         ..Summary::default()
     };
-    // Of each second, what was wanted, and what of it was served.
-    let n_seconds = scenario.duration.div_ceil(1_000_000_000) as usize;
-    let mut seconds = vec![(0u32, 0u32); n_seconds];
     for request in &run.requests {
         if request.parent != NONE
             || !matches!(run.callers[request.caller as usize].of, Of::Group(_))
@@ -60,30 +67,26 @@ pub(crate) fn of(run: &Run, scenario: &Scenario, seed: u64) -> Summary {
             Fate::Shed => &mut summary.shed,
             Fate::InFlight => &mut summary.in_flight_at_end,
         } += 1;
-        if let Some(second) = seconds.get_mut((request.at / 1_000_000_000) as usize)
-            && request.fate != Fate::InFlight
-        {
-            second.0 += 1;
-            second.1 += u32::from(request.fate == Fate::Served);
-        }
     }
     for attempt in &run.attempts {
         let gave_up = matches!(attempt.answer, Answer::TimedOut | Answer::Cancelled);
         if gave_up && attempt.taken != NEVER {
             // Work that has not ended yet is done so far.
-            let end = attempt.work_end.min(scenario.duration as i64);
-            summary.wasted_ns += (end - attempt.end.max(attempt.taken)).max(0) as u64;
+            let end = attempt.work_end.min(run.end);
+            let wasted = (end - attempt.end.max(attempt.taken)).max(0) as u64;
+            summary.wasted += u64::from(wasted > 0);
+            summary.wasted_ns += wasted;
         }
     }
-    let well = |it: &(u32, u32)| f64::from(it.1) >= WELL * f64::from(it.0);
-    let last_bad = seconds.iter().rposition(|it| !well(it));
-    let from = last_bad.map_or(0, |it| it + 1);
-    let minute = n_seconds - from >= FOR_SECONDS.min(n_seconds);
-    summary.recovered_at = minute.then_some(from as u64 * 1_000_000_000);
-    let pods = run
-        .pods
-        .iter()
-        .map(|it| (it.gone_at - it.created_at).max(0) as u64);
-    summary.pod_ns = pods.sum();
+    (summary.bad_at, summary.recovered_at) = run.health.verdict(run.end);
+    for pod in &run.pods {
+        let until = pod.gone_at;
+        summary.pod_ns += until.saturating_sub(pod.created_at).max(0) as u64;
+        let workers = scenario.services[pod.service as usize].workers;
+        let ready = until.saturating_sub(pod.ready_at.min(until)) as u64;
+        let worker_ns = u64::from(workers) * ready;
+        summary.worker_ns += worker_ns;
+        summary.idle_ns += worker_ns.saturating_sub(pod.integrals().busy as u64);
+    }
     summary
 }

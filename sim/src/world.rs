@@ -12,6 +12,7 @@ use crate::calls::{Answer, AtCallee, Attempt, Caller, Fate, NEVER, NONE, NotMade
 use crate::draw::{Draws, Stream};
 use crate::events::Events;
 use crate::fleet::{Running, SAMPLED};
+use crate::health::Health;
 use crate::pods::{Offer, Phase, Pod, Taken};
 use crate::scenario::{Act, Fault, Scenario, Spread};
 use crate::summary::{self, Summary};
@@ -25,6 +26,9 @@ pub struct Run {
     pub states: Vec<StateChange>,
     /// The services, a second apart.
     pub samples: Vec<Sample>,
+    /// When it was over, nanoseconds since the beginning.
+    pub end: i64,
+    pub(crate) health: Health,
     pub(crate) callers: Vec<Caller>,
     pub(crate) requests: Vec<Request>,
     pub(crate) attempts: Vec<Attempt>,
@@ -96,11 +100,34 @@ pub(crate) enum Event {
 ///
 /// Settings that `halfopen` refuses.
 pub fn simulate(scenario: &Scenario, seed: u64) -> Result<Run, ConfigError> {
+    run_while(scenario, seed, |_| true)
+}
+
+/// Runs a scenario until a minute has been well after it had been bad, or to its end.
+///
+/// # Errors
+///
+/// Settings that `halfopen` refuses.
+pub fn simulate_until_recovered(scenario: &Scenario, seed: u64) -> Result<Run, ConfigError> {
+    run_while(scenario, seed, |world| {
+        !world.health.has_recovered(world.now)
+    })
+}
+
+/// Runs a scenario while something holds, which is asked each second.
+fn run_while(
+    scenario: &Scenario,
+    seed: u64,
+    mut goes_on: impl FnMut(&mut World<'_>) -> bool,
+) -> Result<Run, ConfigError> {
     let mut world = World::new(scenario, seed)?;
     let end = i64::try_from(scenario.duration).unwrap_or(NEVER);
     while let Some((now, event)) = world.events.next_before(end) {
         world.now = now;
         world.happen(event)?;
+        if event == Event::Sample && !goes_on(&mut world) {
+            return Ok(world.finish(seed));
+        }
     }
     world.now = end;
     Ok(world.finish(seed))
@@ -116,10 +143,10 @@ impl Run {
 
     /// The same, by the attempts: Little's law without a limit (Little, 1961).
     #[doc(hidden)]
-    pub fn time_of_attempts(&self, scenario: &Scenario) -> Vec<i64> {
+    pub fn time_of_attempts(&self) -> Vec<i64> {
         let mut times = vec![0; self.pods.len()];
         for attempt in self.attempts.iter().filter(|it| it.pod != NONE) {
-            let end = attempt.left.min(scenario.duration as i64);
+            let end = attempt.left.min(self.end);
             times[attempt.pod as usize] += (end - attempt.reached).max(0);
         }
         times
@@ -140,6 +167,7 @@ pub(crate) struct World<'a> {
     pub(crate) services: Vec<Running>,
     states: Vec<StateChange>,
     pub(crate) samples: Vec<Sample>,
+    health: Health,
 }
 
 impl<'a> World<'a> {
@@ -157,6 +185,7 @@ impl<'a> World<'a> {
             services: scenario.services.iter().map(Running::new).collect(),
             states: Vec::new(),
             samples: Vec::new(),
+            health: Health::default(),
         };
         for (at, hand) in scenario.hands.iter().enumerate() {
             world.events.put(hand.at as i64, Event::Hand(at as u32));
@@ -193,6 +222,7 @@ impl<'a> World<'a> {
                     return Ok(());
                 };
                 let priority = self.scenario.groups[group as usize].priority;
+                self.health.came(self.now);
                 self.request(caller, NONE, priority);
             }
             Event::Reach(attempt) => self.reach(attempt),
@@ -308,9 +338,10 @@ impl<'a> World<'a> {
     fn end(&mut self, request: u32, fate: Fate) {
         let it = &mut self.requests[request as usize];
         it.fate = fate;
-        let parent = it.parent;
-        if parent != NONE {
-            self.leave(parent, fate == Fate::Served);
+        let (parent, served) = (it.parent, fate == Fate::Served);
+        match parent {
+            NONE => self.health.ended(it.at, served),
+            parent => self.leave(parent, served),
         }
     }
 
@@ -539,7 +570,7 @@ impl<'a> World<'a> {
                 for caller in self.of_group[group].clone() {
                     let breaker = self.callers[caller as usize].breaker();
                     match act {
-                        Act::Close { .. } => breaker.close(self.now),
+                        Act::Close { .. } => breaker.disable(self.now),
                         _ => breaker.force_open(self.now),
                     }
                     self.note_states(caller);
@@ -566,6 +597,8 @@ impl<'a> World<'a> {
             summary: Summary::default(),
             states: self.states,
             samples: self.samples,
+            end: self.now,
+            health: self.health,
             callers: self.callers,
             requests: self.requests,
             attempts: self.attempts,

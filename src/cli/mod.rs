@@ -11,6 +11,7 @@ mod herds;
 mod input;
 mod inspect;
 mod plot;
+mod remedies;
 mod replay;
 mod simulate;
 mod what_if;
@@ -47,6 +48,8 @@ enum Command {
     Plot(plot::Options),
     /// Runs a scenario: callers with halfopen, a service on pods, an autoscaler. Says what came of it.
     Simulate(simulate::Options),
+    /// Runs a scenario over many seeds, as it was and with each remedy, and says what helped.
+    Remedies(remedies::Options),
 }
 
 impl Command {
@@ -60,7 +63,7 @@ impl Command {
             Command::WhatIf(options) => &options.asked.files.input,
             Command::Compare(options) => &options.asked.files.input,
             Command::Plot(options) => options.input(),
-            Command::Simulate(_) => return None,
+            Command::Simulate(_) | Command::Remedies(_) => return None,
         })
     }
 }
@@ -138,6 +141,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Compare(options) => compare::run(options),
         Command::Plot(options) => plot::run(options),
         Command::Simulate(options) => simulate::run(options),
+        Command::Remedies(options) => remedies::run(options),
     }
 }
 

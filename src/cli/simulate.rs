@@ -43,7 +43,8 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     }
 }
 
-fn read(path: &Path) -> Result<Scenario, Failure> {
+/// Reads a scenario file.
+pub(super) fn read(path: &Path) -> Result<Scenario, Failure> {
     let fail = |why: String| Failure::Input(format!("{}: {why}", input::name(path)));
     let text = fs::read_to_string(path).map_err(|error| fail(input::unopened(&error)))?;
     Scenario::from_toml(&text).map_err(|error| fail(error.to_string()))
@@ -60,9 +61,10 @@ fn as_json(it: &Summary) -> Value {
         "withheld": it.withheld,
         "shed": it.shed,
         "in_flight_at_end": it.in_flight_at_end,
+        "wasted": it.wasted,
         "wasted_ns": ns(it.wasted_ns),
         "recovered": it.recovered_at.is_some(),
-        "recover_s": it.recovered_at.map(|it| it as f64 / SECOND),
+        "recover_s": it.recovery().map(|it| it as f64 / SECOND),
         "pod_minutes": it.pod_ns as f64 / SECOND / 60.0,
     })
 }
@@ -74,10 +76,18 @@ fn as_text(scenario: &Scenario, run: &Run) -> String {
         format!("  {what:<10} {:>12}  {share:5.1} %\n", format::count(n))
     };
     let lasts = format::duration(scenario.duration);
-    let recovered = match it.recovered_at {
-        Some(0) => "It was well all the time.".to_owned(),
-        Some(at) => format!("It was well from {} on.", format::duration(at)),
-        None => "It did not recover: at the end not even a minute was well.".to_owned(),
+    let recovered = match (it.bad_at, it.recovered_at) {
+        (None, _) => "It was well all the time.".to_owned(),
+        (Some(bad), Some(well)) => format!(
+            "It was bad from {} and well from {} on: it took {} to recover.",
+            format::duration(bad),
+            format::duration(well),
+            format::duration(it.recovery().unwrap_or(0))
+        ),
+        (Some(bad), None) => format!(
+            "It was bad from {} on and did not recover: at the end not even a minute was well.",
+            format::duration(bad)
+        ),
     };
     [
         format!("{}, seed {}, {lasts}\n", scenario.name, it.seed),

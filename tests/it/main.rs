@@ -17,6 +17,7 @@ mod picture;
 mod plot;
 mod real;
 mod recorded;
+mod remedies;
 mod replay;
 mod retries;
 mod simulate;

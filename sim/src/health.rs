@@ -1,0 +1,165 @@
+//! Whether it is well, second by second.
+//!
+//! Owns what recovery means: a second is bad when less than 99 % of the requests that came in it were served, and
+//! it has recovered when all seconds after the last bad one were well, for a minute at least. Invariant: a request
+//! is counted in the second in which it came, whenever its fate is known. O(1) a request and a second. Pinned
+//! by the tests below.
+
+/// So much of a second's requests is served when it is well.
+const WELL: f64 = 0.99;
+
+/// It has recovered after so many such seconds.
+const MINUTE: usize = 60;
+
+const SECOND: i64 = 1_000_000_000;
+
+/// The requests of the groups by the second in which they came.
+#[derive(Debug, Default)]
+pub(crate) struct Health {
+    seconds: Vec<Second>,
+    /// The seconds before this one have no request without a fate.
+    settled: usize,
+    first_bad: Option<usize>,
+    /// Among those that are settled.
+    last_bad: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Second {
+    in_flight: u32,
+    served: u32,
+    others: u32,
+}
+
+impl Second {
+    fn is_bad(self) -> bool {
+        f64::from(self.served) < WELL * f64::from(self.served + self.others)
+    }
+}
+
+impl Health {
+    /// A request has come.
+    pub(crate) fn came(&mut self, at: i64) {
+        let second = (at / SECOND) as usize;
+        if self.seconds.len() <= second {
+            self.seconds.resize(second + 1, Second::default());
+        }
+        self.seconds[second].in_flight += 1;
+    }
+
+    /// The fate of a request that came then is known.
+    pub(crate) fn ended(&mut self, came: i64, served: bool) {
+        let second = &mut self.seconds[(came / SECOND) as usize];
+        second.in_flight -= 1;
+        match served {
+            true => second.served += 1,
+            false => second.others += 1,
+        }
+    }
+
+    /// Whether a minute has been well after it had been bad.
+    pub(crate) fn has_recovered(&mut self, now: i64) -> bool {
+        let past = (now / SECOND) as usize;
+        while self.settled < past {
+            let second = self.seconds.get(self.settled).copied();
+            let second = second.unwrap_or_default();
+            if second.in_flight > 0 {
+                break;
+            }
+            if second.is_bad() {
+                self.first_bad = self.first_bad.or(Some(self.settled));
+                self.last_bad = Some(self.settled);
+            }
+            self.settled += 1;
+        }
+        self.last_bad
+            .is_some_and(|it| self.settled - (it + 1) >= MINUTE)
+    }
+
+    /// The first bad second, and the one from which on it was well until the end: nanoseconds. Requests
+    /// without a fate are not counted.
+    pub(crate) fn verdict(&self, end: i64) -> (Option<u64>, Option<u64>) {
+        let n_seconds = (end as u64).div_ceil(SECOND as u64) as usize;
+        let first = self.seconds.iter().position(|it| it.is_bad());
+        let last = self.seconds.iter().rposition(|it| it.is_bad());
+        let well_from = last.map_or(0, |it| it + 1);
+        let well = n_seconds - well_from >= MINUTE.min(n_seconds);
+        let ns = |second: usize| second as u64 * SECOND as u64;
+        (first.map(ns), well.then(|| ns(well_from)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each second has a hundred requests, so many of which are served.
+    fn health(served: impl IntoIterator<Item = u32>) -> Health {
+        let mut health = Health::default();
+        for (second, served) in served.into_iter().enumerate() {
+            for nth in 0..100 {
+                let at = second as i64 * SECOND + i64::from(nth);
+                health.came(at);
+                health.ended(at, nth < served);
+            }
+        }
+        health
+    }
+
+    /// What was served in each second; the first bad one, and the one since which it was well; whether a run may
+    /// stop at its end.
+    type Case = (&'static str, Vec<u32>, Option<u64>, Option<u64>, bool);
+
+    #[test]
+    fn it_has_recovered_when_a_minute_after_the_last_bad_second_was_well() {
+        let well = |n| std::iter::repeat_n(99, n);
+        let cases: [Case; 7] = [
+            ("always well", well(70).collect(), None, Some(0), false),
+            ("short and well", well(5).collect(), None, Some(0), false),
+            ("short and bad", vec![99, 98, 99], Some(1), None, false),
+            (
+                "a minute",
+                well(3).chain([98, 0]).chain(well(60)).collect(),
+                Some(3),
+                Some(5),
+                true,
+            ),
+            (
+                "a second less",
+                [98].into_iter().chain(well(59)).collect(),
+                Some(0),
+                None,
+                false,
+            ),
+            (
+                "a relapse",
+                [0].into_iter()
+                    .chain(well(40))
+                    .chain([98])
+                    .chain(well(60))
+                    .collect(),
+                Some(0),
+                Some(42),
+                true,
+            ),
+            ("never", vec![50; 100], Some(0), None, false),
+        ];
+        for (name, served, first_bad, well_from, stops) in cases {
+            let end = served.len() as i64 * SECOND;
+            let mut health = health(served);
+            let seconds = |it: Option<u64>| it.map(|it| it * SECOND as u64);
+            let expected = (seconds(first_bad), seconds(well_from));
+            assert_eq!(health.verdict(end), expected, "{name}");
+            assert_eq!(health.has_recovered(end), stops, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_second_whose_requests_still_hang_is_not_well_yet() {
+        let mut health = health([0].into_iter().chain([100; 61]));
+        health.came(5 * SECOND);
+        assert!(!health.has_recovered(62 * SECOND));
+        health.ended(5 * SECOND, true);
+        assert!(health.has_recovered(62 * SECOND));
+    }
+}

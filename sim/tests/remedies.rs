@@ -1,0 +1,233 @@
+//! Remedies: what each changes, and what the runs of each have in common.
+
+use std::fs;
+
+use halfopen::Ramp;
+use herdscope_sim::{Act, HORIZON, Hand, Metric, Remedy, Scenario, Shedding, Variant, variants};
+
+const S: u64 = 1_000_000_000;
+
+fn scenario(name: &str) -> Scenario {
+    let path = format!("{}/../scenarios/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(path).expect("a scenario file");
+    Scenario::from_toml(&text).expect("a scenario")
+}
+
+fn with(told: &Scenario, remedies: &[Remedy]) -> Variant {
+    Variant::new(told, remedies).expect("settings")
+}
+
+#[test]
+fn as_it_was_is_without_the_hands_that_ended_it() {
+    let mut told = scenario("thundering-herd");
+    let act = |at, act| Hand { at: at * S, act };
+    // People made it, by fewer pods and open breakers, and ended it, by more pods and closed breakers.
+    let made_it = [
+        act(
+            10,
+            Act::Scale {
+                service: 0,
+                pods: 2,
+            },
+        ),
+        act(20, Act::Open { group: 0 }),
+    ];
+    told.hands.splice(0..0, made_it);
+    told.hands.push(act(500, Act::Close { group: 0 }));
+    let it = with(&told, &[Remedy::AsItWas]);
+    assert_eq!(it.name, "as_it_was");
+    assert_eq!(it.scenario.hands, made_it);
+    assert_eq!(it.scenario.duration, HORIZON);
+}
+
+#[test]
+fn each_remedy_changes_what_it_is_named_for() {
+    let mut told = scenario("thundering-herd");
+    let retrying = "name = \"x\"\nduration = \"1s\"\n[[client]]\nname = \"a\"\nrate = \"1/s\"\ncalls = \"b\"\n\
+        retry = { attempts = 3 }\n[[service]]\nname = \"b\"\nwork = \"1ms\"\n";
+    let retrying = Scenario::from_toml(retrying).expect("a scenario");
+    told.groups[0].policy.retries = retrying.groups[0].policy.retries;
+    let was = with(&told, &[Remedy::AsItWas]).scenario;
+    let settings = |it: &Scenario| it.groups[0].policy.breaker.as_ref().map(|it| it.settings());
+    let metric = |it: &Scenario| {
+        it.services[0]
+            .autoscaler
+            .as_ref()
+            .map(|it| (it.metric, it.window / S))
+    };
+    type Check<'a> = &'a dyn Fn(&Scenario) -> bool;
+    let ramps = |seconds: u64| {
+        move |it: &Scenario| {
+            settings(it).is_some_and(|it| it.ramp == Ramp::Curve { over: seconds * S })
+        }
+    };
+    let hands = |expected: &'static [Act]| {
+        move |it: &Scenario| {
+            it.hands.iter().all(|it| it.at == 220 * S)
+                && it
+                    .hands
+                    .iter()
+                    .map(|it| it.act)
+                    .eq(expected.iter().copied())
+        }
+    };
+    let checks: [(Remedy, Check<'_>); 17] = [
+        (Remedy::Ramp20s, &ramps(20)),
+        (Remedy::Ramp2m, &ramps(120)),
+        (Remedy::Ramp10m, &ramps(600)),
+        (Remedy::HalfOpenHeavier, &|it| {
+            settings(it).is_some_and(|it| it.probes == 100)
+        }),
+        (Remedy::ScaleOnQueue, &|it| {
+            metric(it) == Some((Metric::Queue { target: 1.0 }, 15))
+        }),
+        (Remedy::ScaleOnConcurrency, &|it| {
+            metric(it) == Some((Metric::Concurrency { target: 1.0 }, 15))
+        }),
+        (Remedy::HpaFast, &|it| {
+            metric(it) == Some((Metric::Cpu { target: 80.0 }, 15))
+        }),
+        (Remedy::ScaleNever, &|it| {
+            it.services[0].autoscaler.is_none()
+        }),
+        (
+            Remedy::PreScale,
+            &hands(&[Act::Scale {
+                service: 0,
+                pods: 12,
+            }]),
+        ),
+        (
+            Remedy::ForceClose,
+            &hands(&[Act::Close { group: 0 }, Act::Close { group: 1 }]),
+        ),
+        (Remedy::Shed, &|it| {
+            matches!(it.services[0].shedding, Some(Shedding::Age(_)))
+        }),
+        (Remedy::Cancel, &|it| {
+            it.groups.iter().all(|it| it.policy.cancel)
+        }),
+        (Remedy::TimeoutShorter, &|it| {
+            it.groups[0].policy.timeout == Some(S / 10)
+        }),
+        (Remedy::RetryBudget, &|it| {
+            it.groups[0]
+                .policy
+                .retries
+                .is_some_and(|it| it.budget.is_some())
+        }),
+        (Remedy::AdaptiveThrottle, &|it| {
+            let policy = &it.groups[0].policy;
+            policy.breaker.is_none()
+                && policy.throttle.is_some()
+                && it.groups[1].policy.throttle.is_none()
+        }),
+        (Remedy::JitteredWait, &|it| {
+            settings(it).is_some_and(|it| it.jitter == halfopen::Jitter::Full)
+        }),
+        // 141/s of four, 15 ms each (5 of work, four ways of 2.5): 0.53 at a time, so two at most.
+        (Remedy::Bulkhead, &|it| {
+            it.groups[0].policy.max_concurrent == Some(2)
+        }),
+    ];
+    for (remedy, changed) in checks {
+        assert!(!changed(&was), "{} is there already", remedy.name());
+        let it = with(&told, &[remedy]);
+        assert!(
+            changed(&it.scenario),
+            "{}: {:?}",
+            remedy.name(),
+            it.scenario
+        );
+        assert_eq!(Remedy::of_name(remedy.name()), Some(remedy));
+    }
+    assert_eq!(checks.len() + 1, Remedy::all().count());
+}
+
+#[test]
+fn pairs_change_both_and_stand_behind_their_parts() {
+    let told = scenario("thundering-herd");
+    let all = variants(&told).expect("settings");
+    let names: Vec<&str> = all.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names[0], "as_it_was");
+    assert!(names[..17].iter().all(|it| !it.contains('+')), "{names:?}");
+    let pair = all
+        .iter()
+        .find(|it| it.name == "ramp_2m+scale_on_queue")
+        .expect("the pair");
+    let both = with(&told, &[Remedy::Ramp2m, Remedy::ScaleOnQueue]);
+    assert_eq!(pair.scenario, both.scenario);
+    // Without an autoscaler, not to scale changes nothing, and neither does a faster one.
+    let herd = variants(&scenario("herd")).expect("settings");
+    assert!(!herd.iter().any(|it| it.name.contains("scale_never")));
+    assert!(herd.iter().any(|it| it.name == "hpa_fast"));
+    assert!(herd.iter().any(|it| it.name == "ramp_20s+scale_on_queue"));
+}
+
+#[test]
+fn all_remedies_meet_the_same_requests() {
+    let told = scenario("thundering-herd");
+    let requests = |remedy| with(&told, &[remedy]).run(7).expect("a run").requests;
+    let was = requests(Remedy::AsItWas);
+    assert!(was > 80_000);
+    // Those that last as long.
+    for remedy in [
+        Remedy::Ramp20s,
+        Remedy::Cancel,
+        Remedy::JitteredWait,
+        Remedy::TimeoutShorter,
+    ] {
+        assert_eq!(requests(remedy), was, "{}", remedy.name());
+    }
+}
+
+#[test]
+fn a_run_ends_a_minute_after_recovery() {
+    let told = scenario("thundering-herd");
+    let it = with(&told, &[Remedy::PreScale]).run(1).expect("a run");
+    let recovered = it.recovered_at.expect("it recovers");
+    // 148.8 requests a second came until then.
+    let lasted = it.requests as f64 / 148.8 * S as f64;
+    let expected = (recovered + 60 * S) as f64;
+    assert!((lasted / expected - 1.0).abs() < 0.02, "{it:?}");
+}
+
+#[test]
+fn the_thundering_herd_goes_on_unless_there_is_room() {
+    let told = scenario("thundering-herd");
+    use Remedy::{AsItWas, ForceClose, PreScale, Ramp2m, Ramp20s, ScaleNever};
+    for (remedies, recovers) in [
+        (&[AsItWas][..], false),
+        (&[Ramp20s, ScaleNever], false),
+        (&[Ramp2m, ScaleNever], false),
+        (&[PreScale], true),
+        (&[ForceClose], true),
+    ] {
+        let variant = with(&told, remedies);
+        for seed in 1..=3 {
+            let it = variant.run(seed).expect("a run");
+            assert_eq!(
+                it.recovery().is_some(),
+                recovers,
+                "{}, seed {seed}: {it:?}",
+                variant.name
+            );
+        }
+    }
+}
+
+#[test]
+fn jitter_is_another_with_each_seed() {
+    let told = scenario("thundering-herd");
+    let variant = with(&told, &[Remedy::JitteredWait]);
+    let runs: Vec<_> = (1..=2)
+        .map(|seed| variant.run(seed).expect("a run"))
+        .collect();
+    let share = |it: &herdscope_sim::Summary| it.withheld as f64 / it.requests as f64;
+    // As it was, seeds differ by less than that.
+    assert!(
+        (share(&runs[0]) - share(&runs[1])).abs() > 0.002,
+        "{runs:?}"
+    );
+    assert_eq!(variant.run(1).expect("a run"), runs[0]);
+}

@@ -1,0 +1,332 @@
+//! `herdscope remedies`: as it was, and each remedy, over many seeds.
+//!
+//! Owns the threads, the progress and the end by Ctrl-C; what the remedies are is the simulator's. The runs go seed
+//! by seed, so that whenever they end, all remedies have seen the same seeds.
+
+use std::fs;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Sender};
+use std::{process, thread};
+
+use clap::Args;
+use halfopen::ConfigError;
+use herdscope_sim::{Figures, Remedy, Scenario, Summary, Tally, Variant, fingerprint, variants};
+use serde_json::{Value, json};
+
+use super::{Failure, input, ns, print, print_json, simulate};
+
+#[derive(Debug, Args)]
+pub struct Options {
+    /// A scenario: a TOML file, as in scenarios/.
+    scenario: PathBuf,
+    /// How many runs of each, with the seeds from 1 on.
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    runs: u32,
+    /// Only these, separated by commas; several at once are joined by +, as in
+    /// as_it_was,ramp_2m+shed.
+    #[arg(long, value_name = "NAMES")]
+    only: Option<String>,
+    /// Writes the table into a Markdown file, between the two lines that begin and end it there.
+    #[arg(long, value_name = "FILE.md")]
+    into: Option<PathBuf>,
+    /// Prints JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What begins and ends the table in a Markdown file.
+const BEGIN: &str = "<!-- herdscope remedies -->";
+const END: &str = "<!-- end -->";
+
+pub fn run(options: &Options) -> Result<(), Failure> {
+    let scenario = simulate::read(&options.scenario)?;
+    let refused =
+        |error: ConfigError| Failure::Input(format!("{}: {error}", input::name(&options.scenario)));
+    let variants = match &options.only {
+        Some(names) => only(&scenario, names)?,
+        None => variants(&scenario).map_err(refused)?,
+    };
+    let document = options.into.as_deref().map(Document::read).transpose()?;
+    let measured = measure(&variants, options.runs).map_err(refused)?;
+    if let Some(document) = document {
+        let seal = fingerprint(&variants, 1).map_err(refused)?;
+        document.write(&markdown(options, &variants, &measured, seal))?;
+    }
+    match options.json {
+        true => print_json(&as_json(&variants, &measured)),
+        false => print(&as_text(&scenario, options.runs, &variants, &measured)),
+    }
+}
+
+/// The variants of these names.
+fn only(scenario: &Scenario, names: &str) -> Result<Vec<Variant>, Failure> {
+    let variant = |names: &str| {
+        let remedies = names.split('+').map(|name| {
+            Remedy::of_name(name.trim()).ok_or_else(|| {
+                let known: Vec<&str> = Remedy::all().map(Remedy::name).collect();
+                let known = known.join(", ");
+                Failure::Usage(format!(
+                    "--only: got \u{201c}{name}\u{201d}, expected some of {known}, joined by + or separated by commas"
+                ))
+            })
+        });
+        let remedies: Vec<Remedy> = remedies.collect::<Result<_, _>>()?;
+        Variant::new(scenario, &remedies)
+            .map_err(|error| Failure::Usage(format!("--only {names}: {error}")))
+    };
+    names.split(',').map(variant).collect()
+}
+
+/// What came of so many runs of each variant.
+struct Measured {
+    runs: u32,
+    figures: Vec<Figures>,
+    /// The variant that is the same as this one, and stands before it.
+    same_as: Vec<Option<usize>>,
+}
+
+/// Runs all of them with the seeds from 1 on, on all processors. Ctrl-C ends it with the seeds that all have had.
+fn measure(variants: &[Variant], runs: u32) -> Result<Measured, ConfigError> {
+    let same_as = |at: usize| {
+        let scenario = &variants[at].scenario;
+        variants[..at]
+            .iter()
+            .position(|it| it.scenario == *scenario)
+    };
+    let same_as: Vec<Option<usize>> = (0..variants.len()).map(same_as).collect();
+    let different: Vec<usize> = (0..variants.len())
+        .filter(|&it| same_as[it].is_none())
+        .collect();
+    let jobs = different.len() * runs as usize;
+    let stopped = stopped_by_hand();
+    let next = AtomicUsize::new(0);
+    let work = |done: Sender<(usize, Result<Summary, ConfigError>)>| {
+        while !stopped.load(Ordering::Relaxed) {
+            let job = next.fetch_add(1, Ordering::Relaxed);
+            if job >= jobs {
+                return;
+            }
+            let variant = &variants[different[job % different.len()]];
+            let summary = variant.run((job / different.len()) as u64 + 1);
+            if done.send((job, summary)).is_err() {
+                return;
+            }
+        }
+    };
+    let mut summaries: Vec<Option<Summary>> = vec![None; jobs];
+    thread::scope(|scope| {
+        let (done, results) = mpsc::channel();
+        for _ in 0..thread::available_parallelism().map_or(1, Into::into) {
+            let done = done.clone();
+            scope.spawn(|| work(done));
+        }
+        drop(done);
+        for (nth, (job, summary)) in results.into_iter().enumerate() {
+            summaries[job] = Some(summary?);
+            show_progress(nth + 1, jobs);
+        }
+        Ok(())
+    })?;
+    let whole = summaries.iter().take_while(|it| it.is_some()).count() / different.len();
+    let mut tallies = vec![Tally::default(); variants.len()];
+    for (job, summary) in summaries
+        .into_iter()
+        .take(whole * different.len())
+        .enumerate()
+    {
+        summary
+            .into_iter()
+            .for_each(|it| tallies[different[job % different.len()]].add(it));
+    }
+    let figures = |at: usize| tallies[same_as[at].unwrap_or(at)].figures();
+    Ok(Measured {
+        runs: whole as u32,
+        figures: (0..variants.len()).filter_map(figures).collect(),
+        same_as,
+    })
+}
+
+/// Becomes true with the first Ctrl-C; the second one ends the process.
+fn stopped_by_hand() -> Arc<AtomicBool> {
+    let stopped = Arc::new(AtomicBool::new(false));
+    let by_hand = stopped.clone();
+    // Where there can be no handler, Ctrl-C ends the process at once, as it does everywhere else.
+    let _ = ctrlc::set_handler(move || {
+        if by_hand.swap(true, Ordering::Relaxed) {
+            process::exit(130);
+        }
+    });
+    stopped
+}
+
+/// On a terminal, how much is done.
+fn show_progress(done: usize, of: usize) {
+    let mut out = io::stderr();
+    if out.is_terminal() {
+        let end = if done == of { "\r\x1b[K" } else { "" };
+        let share = 100 * done / of;
+        // A terminal that has gone needs no progress.
+        let _ = write!(
+            out,
+            "\r{share:3} % of {of} runs; Ctrl-C ends with what is there{end}"
+        );
+        let _ = out.flush();
+    }
+}
+
+fn as_json(variants: &[Variant], measured: &Measured) -> Value {
+    let rows = variants
+        .iter()
+        .zip(&measured.figures)
+        .zip(&measured.same_as);
+    let row = |((variant, it), same): ((&Variant, &Figures), &Option<usize>)| {
+        json!({
+            "name": variant.name,
+            "same_as": same.map(|it| &variants[it].name),
+            "recovered": it.recovered,
+            "interval": it.interval,
+            "recover_s": { "median": it.recover_s.map(|it| it[0]), "p90": it.recover_s.map(|it| it[1]) },
+            "requests": it.requests,
+            "served": it.served,
+            "withheld": it.withheld,
+            "failed": it.failed,
+            "shed": it.shed,
+            "wasted": it.wasted,
+            "wasted_ns": ns((it.wasted_s * 1e9) as u64),
+            "pod_minutes": it.pod_minutes,
+            "idle_share": it.idle,
+        })
+    };
+    json!({ "runs": measured.runs, "remedies": rows.map(row).collect::<Vec<_>>() })
+}
+
+/// The columns of the table.
+const COLUMNS: [&str; 11] = [
+    "remedy",
+    "recovered",
+    "95 %",
+    "median",
+    "p90",
+    "served",
+    "withheld",
+    "failed",
+    "wasted",
+    "pod min",
+    "idle",
+];
+
+/// The rows of the table, as text.
+fn rows(variants: &[Variant], measured: &Measured) -> Vec<[String; 11]> {
+    let rows = variants.iter().zip(&measured.figures);
+    let row = |(variant, it): (&Variant, &Figures)| {
+        let percent = |share: f64| format!("{:.0} %", 100.0 * share);
+        let share = |n: f64| format!("{:.1} %", 100.0 * n / it.requests.max(1.0));
+        let seconds = |at: usize| {
+            it.recover_s
+                .map_or("-".to_owned(), |it| format!("{:.0} s", it[at]))
+        };
+        let [low, high] = it.interval;
+        [
+            variant.name.clone(),
+            percent(it.recovered),
+            format!("{:.0}..{:.0} %", 100.0 * low, 100.0 * high),
+            seconds(0),
+            seconds(1),
+            share(it.served),
+            share(it.withheld),
+            share(it.failed + it.shed),
+            format!("{:.0} s", it.wasted_s),
+            format!("{:.0}", it.pod_minutes),
+            percent(it.idle),
+        ]
+    };
+    rows.map(row).collect()
+}
+
+fn as_text(scenario: &Scenario, asked: u32, variants: &[Variant], measured: &Measured) -> String {
+    let rows = rows(variants, measured);
+    let widest = rows.iter().map(|it| it[0].len()).max().unwrap_or(0);
+    let mut text = format!("{}, {} runs of each", scenario.name, measured.runs);
+    if measured.runs < asked {
+        text += &format!(" (ended by hand, {asked} were asked for)");
+    }
+    text += ", ten minutes or until a minute after recovery\n\n";
+    for row in [COLUMNS.map(str::to_owned)].iter().chain(&rows) {
+        let [name, cells @ ..] = row;
+        let cells: String = cells.iter().map(|it| format!("{it:>11}")).collect();
+        text += &format!("  {name:<widest$}{cells}\n");
+    }
+    let same = measured.same_as.iter().zip(variants);
+    for (same, variant) in same.filter_map(|(same, it)| same.map(|same| (same, it))) {
+        let other = &variants[same].name;
+        text += &format!("\n{} changes nothing here: it is {other}.", variant.name);
+    }
+    text + EXPLAINED
+}
+
+/// What the columns mean.
+const EXPLAINED: &str = "
+recovered: the share of the runs that recovered, and where its probability is; median, p90: how long those
+took that did. The rest are medians of all runs: served; withheld by callers; failed or refused; workers held for
+callers that had given up; pods times minutes; and how much of the workers' time was not needed.
+";
+
+/// A Markdown file with a place for the table.
+struct Document {
+    path: PathBuf,
+    before: String,
+    after: String,
+}
+
+impl Document {
+    fn read(path: &Path) -> Result<Document, Failure> {
+        let fail = |why: String| Failure::Input(format!("{}: {why}", input::name(path)));
+        let text = fs::read_to_string(path).map_err(|error| fail(input::unopened(&error)))?;
+        let parts = text.split_once(BEGIN).and_then(|(before, rest)| {
+            let (_, after) = rest.split_once(END)?;
+            Some((before.to_owned(), after.to_owned()))
+        });
+        let (before, after) = parts.ok_or_else(|| {
+            fail(format!(
+                "got no place for the table, expected the lines {BEGIN} and {END}"
+            ))
+        })?;
+        Ok(Document {
+            path: path.to_owned(),
+            before,
+            after,
+        })
+    }
+
+    fn write(self, table: &str) -> Result<(), Failure> {
+        let Document {
+            path,
+            before,
+            after,
+        } = self;
+        let text = format!("{before}{BEGIN}\n{table}{END}{after}");
+        fs::write(&path, text).map_err(|error| {
+            let why = format!("the table cannot be written: {error}");
+            Failure::Input(format!("{}: {why}", input::name(&path)))
+        })
+    }
+}
+
+/// The table in Markdown, and what its first run comes to, by which a test finds out that it is stale.
+fn markdown(options: &Options, variants: &[Variant], measured: &Measured, seal: u64) -> String {
+    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+    let mut text = format!(
+        "`herdscope remedies {} --runs {}`, the first run comes to `{seal:016x}`:\n\n",
+        options.scenario.display(),
+        measured.runs
+    );
+    text += &line(&COLUMNS.map(str::to_owned));
+    text += &line(&COLUMNS.map(|it| if it == COLUMNS[0] { "---" } else { "--:" }.to_owned()));
+    for row in rows(variants, measured) {
+        text += &line(&row);
+    }
+    text
+}
