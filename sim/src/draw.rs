@@ -20,6 +20,8 @@ pub(crate) enum Stream {
     Balance(u32),
     /// How long a pod takes to start.
     Start(u32),
+    /// Which requests of a service fail, by the service.
+    Fails(u32),
     /// What a request draws that another one makes.
     Nested,
     /// The ids of traces and spans.
@@ -36,6 +38,7 @@ impl Stream {
             Stream::Start(of) => (5, of),
             Stream::Nested => (6, 0),
             Stream::Id => (7, 0),
+            Stream::Fails(of) => (8, of),
         };
         kind << 32 | u64::from(of)
     }

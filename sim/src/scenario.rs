@@ -48,6 +48,9 @@ pub struct Group {
     pub policy: Policy,
     /// How much their requests matter to a service that sheds.
     pub priority: Priority,
+    /// The last service that their requests need, which answers without calling another: a place in
+    /// [`Scenario::services`]. `None`: all of those that call each other.
+    pub needs: Option<usize>,
 }
 
 /// How many requests come: independently of each other, at a rate that is linear between points.
@@ -201,10 +204,10 @@ pub struct Fault {
     pub lasts: u64,
     /// A place in [`Scenario::services`].
     pub service: usize,
-    /// Its requests take this long instead, nanoseconds.
-    pub takes: u64,
-    /// They fail.
-    pub fails: bool,
+    /// Its requests take this long instead, nanoseconds; `None`: as long as ever.
+    pub takes: Option<u64>,
+    /// The share of its requests that fail.
+    pub fails: f64,
 }
 
 /// Somebody does something.

@@ -59,7 +59,8 @@ impl Scenario {
             scenario.services.push(service(keys, name, &names, at)?);
         }
         for keys in groups {
-            scenario.groups.push(group(keys, &names)?);
+            let group = group(keys, &names, &scenario.services)?;
+            scenario.groups.push(group);
         }
         let groups: Vec<String> = scenario.groups.iter().map(|it| it.name.clone()).collect();
         for keys in faults {
@@ -72,14 +73,22 @@ impl Scenario {
     }
 }
 
-fn group(mut keys: Keys<'_>, services: &[String]) -> Result<Group> {
+fn group(mut keys: Keys<'_>, names: &[String], services: &[Service]) -> Result<Group> {
+    let calls = one_of(&keys.need("calls", "the name of a service")?, names)?;
+    let needs = |it: Place<'_>| -> Result<usize> {
+        let next = |&at: &usize| services[at].calls.as_ref().map(|it| it.0);
+        let reached: Vec<usize> = std::iter::successors(Some(calls), next).collect();
+        let names: Vec<&String> = reached.iter().map(|&it| &names[it]).collect();
+        Ok(reached[one_of(&it, &names)?])
+    };
     let group = Group {
         name: keys.need("name", "a text")?.text()?.to_owned(),
         instances: keys
             .get("instances")
             .map_or(Ok(1), |it| it.count(1..=MANY))?,
         demand: demand(keys.need("rate", "a rate such as \"200/s\"")?)?,
-        calls: one_of(&keys.need("calls", "the name of a service")?, services)?,
+        calls,
+        needs: keys.get("needs").map(needs).transpose()?,
         policy: policy(&mut keys)?,
         priority: keys.get("priority").map_or(Ok(Priority::Critical), |it| {
             Ok([
@@ -349,12 +358,22 @@ fn autoscaler(place: Place<'_>) -> Result<Hpa> {
 }
 
 fn fault(mut keys: Keys<'_>, services: &[String]) -> Result<Fault> {
+    let fails = |it: Place<'_>| -> Result<f64> {
+        let all = it.yes().map(|yes| f64::from(u8::from(yes)));
+        let share = all.or_else(|_| it.share());
+        share.map_err(|_| it.wrong("true, or a share such as \"50%\""))
+    };
+    let fails = keys.get("fails").map_or(Ok(0.0), fails)?;
+    let takes = match fails > 0.0 {
+        true => keys.get("takes"),
+        false => Some(keys.need("takes", "a time such as \"5s\", or fails")?),
+    };
     let fault = Fault {
         at: keys.need("at", "a time such as \"1m\"")?.time()?,
         lasts: keys.need("lasts", "a time such as \"2m\"")?.time()?,
         service: one_of(&keys.need("service", "the name of a service")?, services)?,
-        takes: keys.need("takes", "a time such as \"5s\"")?.time()?,
-        fails: keys.get("fails").map_or(Ok(false), |it| it.yes())?,
+        takes: takes.map(|it| it.time()).transpose()?,
+        fails,
     };
     keys.finish()?;
     Ok(fault)

@@ -428,12 +428,10 @@ impl<'a> World<'a> {
         let service = self.pods[pod as usize].service;
         self.pods[pod as usize].work(self.now, true);
         let of = &self.scenario.services[service as usize];
-        let request = self.attempts[attempt as usize].request;
-        let key =
-            self.requests[request as usize].key | u64::from(self.attempts[attempt as usize].nth);
+        let key = self.key(attempt);
         let draw = |stream, spread: Spread| self.draws.time(stream, key, spread);
-        let work = match self.fault(service) {
-            Some(fault) => fault.takes,
+        let work = match self.fault(service).and_then(|it| it.takes) {
+            Some(takes) => takes,
             None => draw(Stream::Work(service), of.work),
         };
         let held = of.held.map_or(0, |it| draw(Stream::Held(service), it));
@@ -445,6 +443,12 @@ impl<'a> World<'a> {
         let end = self.pods[pod as usize].work_until(self.now, held, of.cpu);
         (it.work_start, it.work_end) = (end.saturating_sub_unsigned(work), end);
         self.events.put(end, Event::Worked(attempt));
+    }
+
+    /// Names what an attempt draws.
+    fn key(&self, attempt: u32) -> u64 {
+        let it = &self.attempts[attempt as usize];
+        self.requests[it.request as usize].key | u64::from(it.nth)
     }
 
     /// How many times longer a pod holds a worker because it has just started.
@@ -479,8 +483,10 @@ impl<'a> World<'a> {
             self.pods[pod as usize].service,
             self.pods[pod as usize].caller,
         );
-        let fails = self.fault(service).is_some_and(|it| it.fails);
-        if caller == NONE || fails {
+        let chance = self.fault(service).map_or(0.0, |it| it.fails);
+        let fails =
+            chance > 0.0 && self.draws.unit(Stream::Fails(service), self.key(attempt)) < chance;
+        if caller == NONE || fails || self.needs(attempt) == Some(service as usize) {
             self.leave(attempt, !fails);
             return;
         }
@@ -490,6 +496,17 @@ impl<'a> World<'a> {
         let request = self.attempts[attempt as usize].request;
         let priority = self.requests[request as usize].priority;
         self.request(caller, attempt, priority);
+    }
+
+    /// The last service that is needed for what an attempt was made for. O(tiers).
+    fn needs(&self, mut attempt: u32) -> Option<usize> {
+        loop {
+            let request = &self.requests[self.attempts[attempt as usize].request as usize];
+            if let Of::Group(group) = self.callers[request.caller as usize].of {
+                return self.scenario.groups[group as usize].needs;
+            }
+            attempt = request.parent;
+        }
     }
 
     /// An attempt leaves its worker with an answer.

@@ -37,6 +37,7 @@ fn scenario() -> impl Strategy<Value = String> {
                 "name = \"any\"\nduration = \"20s\"\nnetwork = \"1ms\"\n\
                  [[client]]\nname = \"web\"\ninstances = 3\nrate = \"{rate}/s\"\ncalls = \"shop\"\n\
                  timeout = \"{timeout}ms\"\n{breaker}{layers}\
+                 [[client]]\nname = \"status\"\nrate = \"5/s\"\ncalls = \"shop\"\nneeds = \"shop\"\n\
                  [[service]]\nname = \"shop\"\nproxy = \"edge\"\npods = {pods}\nworkers = 2\n\
                  work = {{ mean = \"10ms\" }}\nheld = {{ median = \"12ms\", sigma = 0.5 }}\n\
                  cpu = {{ quota = \"60ms\" }}\n\
@@ -44,7 +45,7 @@ fn scenario() -> impl Strategy<Value = String> {
                  start = \"1s\"\n{shed}{scaler}\
                  [service.calls]\nservice = \"stock\"\ntimeout = \"150ms\"\n{breaker}{below}\
                  [[service]]\nname = \"stock\"\npods = 2\nwork = \"8ms\"\n{shed}\
-                 [[fault]]\nservice = \"stock\"\nat = \"5s\"\nlasts = \"4s\"\ntakes = \"1s\"\nfails = true\n\
+                 [[fault]]\nservice = \"stock\"\nat = \"5s\"\nlasts = \"4s\"\ntakes = \"1s\"\nfails = \"50%\"\n\
                  [[hand]]\nat = \"12s\"\nclose = \"web\"\n\
                  [[hand]]\nat = \"14s\"\nscale = \"shop\"\npods = 1\n"
             )

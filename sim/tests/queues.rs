@@ -19,6 +19,7 @@ fn queue(rate: f64, workers: u32, work: Spread) -> Scenario {
             calls: 0,
             policy: Policy::default(),
             priority: Priority::Critical,
+            needs: None,
         }],
         services: vec![Service {
             name: "service".to_owned(),

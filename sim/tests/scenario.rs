@@ -13,6 +13,7 @@ rate = [["0s", "10/s"], ["30s", "40/s", "ramp"]]
 calls = "shop"
 timeout = "250ms"
 breaker = "window=20,min=5,open=2s"
+needs = "shop"
 
 [[service]]
 name = "shop"
@@ -33,7 +34,7 @@ work = "1ms"
 service = "stock"
 at = "10s"
 lasts = "5s"
-takes = "5s"
+fails = "25%"
 
 [[hand]]
 at = "1m"
@@ -82,7 +83,9 @@ fn a_file_says_what_is_simulated() {
     let (called, policy) = shop.calls.as_ref().expect("a callee");
     assert_eq!((*called, policy.timeout), (1, None));
     assert_eq!(policy.retries.map(|it| it.settings.attempts), Some(2));
-    assert_eq!(scenario.faults[0].service, 1);
+    assert_eq!(group.needs, Some(0));
+    let fault = &scenario.faults[0];
+    assert_eq!((fault.service, fault.takes, fault.fails), (1, None, 0.25));
     assert_eq!(
         scenario.hands[0].act,
         Act::Scale {
@@ -129,40 +132,55 @@ fn an_error_says_line_key_value_and_what_is_allowed() {
         (
             "sigma = 0.5",
             "sigma = -1",
-            "line 15: service.work.sigma is -1; expected a number from 0 to 5",
+            "line 16: service.work.sigma is -1; expected a number from 0 to 5",
         ),
         (
             "target = 80,",
             "",
-            "line 18: service.autoscaler.target is missing; expected a number, per cent for cpu",
+            "line 19: service.autoscaler.target is missing; expected a number, per cent for cpu",
         ),
         (
             "max = 9",
             "max = 1",
-            "line 18: service.autoscaler.max is 1; expected a whole number from 2 to 10000",
+            "line 19: service.autoscaler.max is 1; expected a whole number from 2 to 10000",
+        ),
+        (
+            "needs = \"shop\"",
+            "needs = \"shpo\"",
+            "line 12: client.needs is \u{201c}shpo\u{201d}; expected one of shop, stock",
+        ),
+        (
+            "fails = \"25%\"",
+            "",
+            "line 29: fault.takes is missing; expected a time such as \"5s\", or fails",
+        ),
+        (
+            "\"25%\"",
+            "1",
+            "line 33: fault.fails is 1; expected true, or a share such as \"50%\"",
         ),
         // Who is called stands below.
         (
             "service = \"stock\"\nretry",
             "service = \"shop\"\nretry",
-            "line 21: service.calls.service is \u{201c}shop\u{201d}; expected one of stock",
+            "line 22: service.calls.service is \u{201c}shop\u{201d}; expected one of stock",
         ),
         (
             "\"grpc\"",
             "\"free\"",
-            "line 22: service.calls.retry.budget is \u{201c}free\u{201d}; expected one of aws, grpc, finagle, envoy",
+            "line 23: service.calls.retry.budget is \u{201c}free\u{201d}; expected one of aws, grpc, finagle, envoy",
         ),
         (
             "pods = 4",
             "pods = -4",
-            "line 37: hand.pods is -4; expected a whole number from 0 to 10000",
+            "line 38: hand.pods is -4; expected a whole number from 0 to 10000",
         ),
         (
             "scale = \"shop\"",
             "",
-            "line 34: hand.scale is missing; expected close or open with a client, or scale with a service and pods",
+            "line 35: hand.scale is missing; expected close or open with a client, or scale with a service and pods",
         ),
-        ("[[hand]]", "[[hand", "line 34: is no TOML:"),
+        ("[[hand]]", "[[hand", "line 35: is no TOML:"),
     ];
     for (old, new, expected) in cases {
         let text = SMALL.replacen(old, new, 1);
