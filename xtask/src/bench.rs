@@ -22,6 +22,11 @@ const BENCHMARKS: &[Benchmark] = &[
         about: "halfopen's shared breaker beside other breakers, as ratios",
         run: bench_breaker,
     },
+    Benchmark {
+        name: "simulator",
+        about: "requests that are simulated a second, natively; a million are the aim",
+        run: bench_simulator,
+    },
 ];
 
 /// The benchmarks by name, a line each.
@@ -54,6 +59,11 @@ fn bench_page() -> Result<()> {
     page::build(&Toolbox::for_page()?)?;
     let package = ["--package", "herdscope-browser-tests", "--bin", "pace"];
     run(cargo().args(["run", "--quiet"]).args(package))
+}
+
+fn bench_simulator() -> Result<()> {
+    let example = ["--package", "herdscope-sim", "--example", "pace"];
+    run(cargo().args(["run", "--release", "--quiet"]).args(example))
 }
 
 fn bench_breaker() -> Result<()> {
