@@ -21,6 +21,7 @@ pub(crate) const SAMPLED: i64 = 1_000_000_000;
 const INITIALISING: i64 = 300_000_000_000;
 
 /// A service while it runs.
+#[derive(Debug)]
 pub(crate) struct Running {
     /// Pods that are not gone: places in `pods`.
     pub(crate) alive: Vec<u32>,
@@ -47,9 +48,10 @@ impl Running {
     }
 }
 
-impl World<'_> {
+impl World {
     pub(crate) fn create_pod(&mut self, service: u32) -> Result<u32, ConfigError> {
-        let of = &self.scenario.services[service as usize];
+        let scenario = self.scenario.clone();
+        let of = &scenario.services[service as usize];
         let running = &mut self.services[service as usize];
         let number = running.started;
         running.started += 1;
@@ -77,8 +79,9 @@ impl World<'_> {
     }
 
     pub(crate) fn scale(&mut self, service: u32, wanted: u32) -> Result<(), ConfigError> {
-        let of = &self.scenario.services[service as usize];
-        let staying = |world: &World<'_>| -> Vec<u32> {
+        let scenario = self.scenario.clone();
+        let of = &scenario.services[service as usize];
+        let staying = |world: &World| -> Vec<u32> {
             let alive = world.services[service as usize].alive.iter().copied();
             alive
                 .filter(|&it| world.pods[it as usize].phase != Phase::Ending)
@@ -116,7 +119,8 @@ impl World<'_> {
     }
 
     pub(crate) fn decide(&mut self, service: u32) -> Result<(), ConfigError> {
-        let of = &self.scenario.services[service as usize];
+        let scenario = self.scenario.clone();
+        let of = &scenario.services[service as usize];
         let Some(hpa) = &of.autoscaler else {
             return Ok(());
         };

@@ -18,6 +18,7 @@ mod keys;
 mod pods;
 mod remedies;
 mod scenario;
+mod simulation;
 mod spans;
 mod summary;
 mod tally;
@@ -31,6 +32,7 @@ pub use scenario::{
     Act, Cold, Demand, Fault, Group, Hand, Point, Policy, Priority, Retries, Scenario, Service,
     Shedding, Spread,
 };
+pub use simulation::{Simulation, simulate};
 pub use summary::Summary;
 pub use tally::{Figures, Tally};
-pub use world::{Run, Sample, StateChange, simulate, simulate_until_recovered};
+pub use world::{Run, Sample, StateChange};

@@ -11,8 +11,8 @@ use halfopen::{Config, ConfigError, Jitter, MAX_PROBES, Ramp, Settings};
 use crate::autoscaler::{Hpa, Metric};
 use crate::draw::mix;
 use crate::scenario::{Act, Hand, Policy, Scenario, Shedding, Spread};
+use crate::simulation::Simulation;
 use crate::summary::Summary;
-use crate::world::simulate_until_recovered;
 
 /// How long each run lasts at most, nanoseconds.
 pub const HORIZON: u64 = 600 * S;
@@ -261,18 +261,29 @@ impl Variant {
         })
     }
 
-    /// One run, until a minute after it has recovered. The breakers' jitter is that of the seed, too.
+    /// A run until a minute after it has recovered. The breakers' jitter is that of the seed, too.
     ///
     /// # Errors
     ///
     /// Settings that `halfopen` refuses.
-    pub fn run(&self, seed: u64) -> Result<Summary, ConfigError> {
+    pub fn start(&self, seed: u64) -> Result<Simulation, ConfigError> {
         let mut scenario = self.scenario.clone();
         each_breaker(&mut scenario, |it| it.seed = seed)?;
         for retries in policies(&mut scenario).filter_map(|it| it.retries.as_mut()) {
             retries.settings.seed = seed;
         }
-        Ok(simulate_until_recovered(&scenario, seed)?.summary)
+        Ok(Simulation::new(scenario, seed)?.until_recovered())
+    }
+
+    /// The figures of such a run.
+    ///
+    /// # Errors
+    ///
+    /// Settings that `halfopen` refuses.
+    pub fn run(&self, seed: u64) -> Result<Summary, ConfigError> {
+        let mut simulation = self.start(seed)?;
+        while simulation.step()? {}
+        Ok(simulation.finish().summary)
     }
 }
 

@@ -5,10 +5,12 @@
 //! by then. Invariant: each request has one fate, and each attempt leaves the service once. O(events · log).
 //! Pinned by `tests/conservation.rs`, `tests/queues.rs` and `tests/herd.rs`.
 
+use std::rc::Rc;
+
 use halfopen::companions::{Ended, Failure, Retried};
 use halfopen::{Cause, ConfigError, State};
 
-use crate::calls::{Answer, AtCallee, Attempt, Caller, Fate, NEVER, NONE, NotMade, Of, Request};
+use crate::calls::{Answer, AtCallee, Attempt, Caller, Fate, NONE, NotMade, Of, Request};
 use crate::draw::{Draws, Stream};
 use crate::events::Events;
 use crate::fleet::{Running, SAMPLED};
@@ -94,45 +96,6 @@ pub(crate) enum Event {
     Hand(u32),
 }
 
-/// Runs a scenario.
-///
-/// # Errors
-///
-/// Settings that `halfopen` refuses.
-pub fn simulate(scenario: &Scenario, seed: u64) -> Result<Run, ConfigError> {
-    run_while(scenario, seed, |_| true)
-}
-
-/// Runs a scenario until a minute has been well after it had been bad, or to its end.
-///
-/// # Errors
-///
-/// Settings that `halfopen` refuses.
-pub fn simulate_until_recovered(scenario: &Scenario, seed: u64) -> Result<Run, ConfigError> {
-    run_while(scenario, seed, |world| {
-        !world.health.has_recovered(world.now)
-    })
-}
-
-/// Runs a scenario while something holds, which is asked each second.
-fn run_while(
-    scenario: &Scenario,
-    seed: u64,
-    mut goes_on: impl FnMut(&mut World<'_>) -> bool,
-) -> Result<Run, ConfigError> {
-    let mut world = World::new(scenario, seed)?;
-    let end = i64::try_from(scenario.duration).unwrap_or(NEVER);
-    while let Some((now, event)) = world.events.next_before(end) {
-        world.now = now;
-        world.happen(event)?;
-        if event == Event::Sample && !goes_on(&mut world) {
-            return Ok(world.finish(seed));
-        }
-    }
-    world.now = end;
-    Ok(world.finish(seed))
-}
-
 impl Run {
     /// Requests at each pod, times nanoseconds, as its integrals have it.
     #[doc(hidden)]
@@ -153,8 +116,9 @@ impl Run {
     }
 }
 
-pub(crate) struct World<'a> {
-    pub(crate) scenario: &'a Scenario,
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) scenario: Rc<Scenario>,
     pub(crate) draws: Draws,
     pub(crate) now: i64,
     pub(crate) events: Events<Event>,
@@ -167,13 +131,14 @@ pub(crate) struct World<'a> {
     pub(crate) services: Vec<Running>,
     states: Vec<StateChange>,
     pub(crate) samples: Vec<Sample>,
-    health: Health,
+    pub(crate) health: Health,
 }
 
-impl<'a> World<'a> {
-    fn new(scenario: &'a Scenario, seed: u64) -> Result<World<'a>, ConfigError> {
+impl World {
+    pub(crate) fn new(scenario: Scenario, seed: u64) -> Result<World, ConfigError> {
+        let scenario = Rc::new(scenario);
         let mut world = World {
-            scenario,
+            scenario: scenario.clone(),
             draws: Draws::new(seed),
             now: 0,
             events: Events::new(),
@@ -214,7 +179,7 @@ impl<'a> World<'a> {
         Ok(world)
     }
 
-    fn happen(&mut self, event: Event) -> Result<(), ConfigError> {
+    pub(crate) fn happen(&mut self, event: Event) -> Result<(), ConfigError> {
         match event {
             Event::Arrive(caller) => {
                 self.next_arrival(caller);
@@ -427,7 +392,8 @@ impl<'a> World<'a> {
     fn work(&mut self, pod: u32, attempt: u32) {
         let service = self.pods[pod as usize].service;
         self.pods[pod as usize].work(self.now, true);
-        let of = &self.scenario.services[service as usize];
+        let scenario = self.scenario.clone();
+        let of = &scenario.services[service as usize];
         let key = self.key(attempt);
         let draw = |stream, spread: Spread| self.draws.time(stream, key, spread);
         let work = match self.fault(service).and_then(|it| it.takes) {
@@ -465,7 +431,7 @@ impl<'a> World<'a> {
         1.0 + (cold.factor - 1.0) * (1.0 - warm).max(0.0)
     }
 
-    fn fault(&self, service: u32) -> Option<&'a Fault> {
+    fn fault(&self, service: u32) -> Option<&Fault> {
         let now = self.now as u64;
         let mut faults = self.scenario.faults.iter();
         faults.find(|it| {
@@ -601,7 +567,7 @@ impl<'a> World<'a> {
         }
     }
 
-    fn finish(mut self, seed: u64) -> Run {
+    pub(crate) fn finish(mut self, seed: u64) -> Run {
         for pod in &mut self.pods {
             if pod.phase != Phase::Gone {
                 pod.count(self.now);
@@ -621,7 +587,7 @@ impl<'a> World<'a> {
             attempts: self.attempts,
             pods: self.pods,
         };
-        run.summary = summary::of(&run, self.scenario, seed);
+        run.summary = summary::of(&run, &self.scenario, seed);
         run
     }
 }
