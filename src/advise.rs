@@ -103,23 +103,18 @@ pub fn proposed_timeout(calls: &Calls) -> Option<u64> {
     propose(&durations(calls, |it| it == CallOutcome::Success))
 }
 
+/// The timeout that cut the most calls.
+pub fn timeout_in_use(calls: &Calls) -> Option<u64> {
+    let in_use = timeouts(calls);
+    in_use.into_iter().max_by_key(|it| it.1).map(|it| it.0)
+}
+
 /// Advice on an edge of a dataset.
 pub fn advise(dataset: &Dataset, edge: &Edge) -> EdgeAdvice {
     let calls = &edge.calls;
     let of = |wanted: fn(CallOutcome) -> bool| durations(calls, wanted);
     let all = of(CallOutcome::is_known);
     let good = of(|it| it == CallOutcome::Success);
-    let failed = of(CallOutcome::is_failure);
-    let in_use = timeouts_in_use(&failed, &good).into_iter().map(|timeout| {
-        let above = just_above(timeout);
-        let cut = failed.iter().filter(|it| above.contains(it)).count();
-        (timeout, cut as u64)
-    });
-    let timed_out = of(|it| it == CallOutcome::TimedOut);
-    let in_use = short_timeouts(&timed_out)
-        .into_iter()
-        .chain(in_use)
-        .collect();
     let proposed = propose(&good);
     let (in_flight, pool, rate) = in_flight(calls);
     let others = dataset
@@ -129,7 +124,7 @@ pub fn advise(dataset: &Dataset, edge: &Edge) -> EdgeAdvice {
     EdgeAdvice {
         calls: all.len() as u64,
         percentiles: PERCENTILES.map(|thousandths| percentile(&all, thousandths)),
-        timeouts_in_use: in_use,
+        timeouts_in_use: timeouts(calls),
         proposed_timeout_ns: proposed,
         cut_share: proposed.map(|timeout| cut_share(&good, timeout)),
         connect: connect(&dataset.table, calls),
@@ -139,6 +134,22 @@ pub fn advise(dataset: &Dataset, edge: &Edge) -> EdgeAdvice {
         rate,
         also_waits: others.map(|it| it.to.clone()).collect(),
     }
+}
+
+/// The timeouts in use, and how many calls each cut.
+fn timeouts(calls: &Calls) -> Vec<(u64, u64)> {
+    let good = durations(calls, |it| it == CallOutcome::Success);
+    let failed = durations(calls, CallOutcome::is_failure);
+    let timed_out = durations(calls, |it| it == CallOutcome::TimedOut);
+    let in_use = timeouts_in_use(&failed, &good).into_iter().map(|timeout| {
+        let above = just_above(timeout);
+        let cut = failed.iter().filter(|it| above.contains(it)).count();
+        (timeout, cut as u64)
+    });
+    short_timeouts(&timed_out)
+        .into_iter()
+        .chain(in_use)
+        .collect()
 }
 
 /// Timeouts below a tenth of a second, and how many calls each cut: round numbers just above which calls pile

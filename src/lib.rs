@@ -11,6 +11,7 @@ pub mod clickhouse;
 pub mod compare;
 pub mod dataset;
 pub mod engine;
+pub mod estimate;
 pub mod files;
 pub mod herds;
 pub mod messages;

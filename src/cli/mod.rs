@@ -7,6 +7,7 @@ mod advise;
 mod clickhouse;
 mod compare;
 mod edge;
+mod estimate;
 mod herds;
 mod input;
 mod inspect;
@@ -46,6 +47,8 @@ enum Command {
     Compare(compare::Options),
     /// Draws a view as a PNG or an SVG.
     Plot(plot::Options),
+    /// Tells a scenario for simulate and remedies from files: demand, pods, workers, how long they are held.
+    Estimate(estimate::Options),
     /// Runs a scenario: callers with halfopen, a service on pods, an autoscaler. Says what came of it.
     Simulate(simulate::Options),
     /// Runs a scenario over many seeds, as it was and with each remedy, and says what helped.
@@ -63,6 +66,7 @@ impl Command {
             Command::WhatIf(options) => &options.asked.files.input,
             Command::Compare(options) => &options.asked.files.input,
             Command::Plot(options) => options.input(),
+            Command::Estimate(options) => &options.asked.files.input,
             Command::Simulate(_) | Command::Remedies(_) => return None,
         })
     }
@@ -140,6 +144,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::WhatIf(options) => what_if::run(options),
         Command::Compare(options) => compare::run(options),
         Command::Plot(options) => plot::run(options),
+        Command::Estimate(options) => estimate::run(options),
         Command::Simulate(options) => simulate::run(options),
         Command::Remedies(options) => remedies::run(options),
     }

@@ -6,6 +6,7 @@ mod cli;
 mod clickhouse;
 mod compare;
 mod engine;
+mod estimate;
 mod files;
 mod fit;
 mod given;

@@ -1,0 +1,568 @@
+//! A scenario from a file: what the simulator needs to know of a service and its callers, told from their spans.
+//!
+//! Owns each figure's source. Invariants: nothing is taken from what the file does not show, but said to be assumed;
+//! what a person gives instead is taken as it is. What spans never tell (queues' lengths, autoscalers, cold starts,
+//! limits on processors) is off: a worker is held for as long as the throughput of full pods tells. O(spans · log).
+//! Pinned by `tests/it/estimate.rs`, against scenarios that are known.
+
+use std::collections::BTreeMap;
+
+use halfopen::Config;
+use herdscope_sim::{Demand, Group, Policy, Priority, Scenario, Service, Spread};
+
+use crate::advise;
+use crate::calls::{CallOutcome, Calls, Edge};
+use crate::dataset::Dataset;
+use crate::format;
+use crate::ingest::time::{Told, Unit, parse_duration};
+use crate::observed::observe;
+use crate::order;
+use crate::rows::{Kind, NONE};
+use crate::spans::SpanTable;
+
+/// A figure that can be given instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Key {
+    /// Requests of all instances, a second.
+    Demand,
+    /// The age at which calls are cut.
+    Timeout,
+    /// Pods of the service.
+    Pods,
+    /// Requests that a pod works on at once.
+    Workers,
+    /// The median of its spans.
+    Work,
+    /// How long a worker is held for a request.
+    Held,
+    /// How long a message takes.
+    Network,
+}
+
+impl Key {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Key; 7] = [
+        Key::Demand,
+        Key::Timeout,
+        Key::Pods,
+        Key::Workers,
+        Key::Work,
+        Key::Held,
+        Key::Network,
+    ];
+
+    /// Its name in links and forms.
+    pub fn name(self) -> &'static str {
+        match self {
+            Key::Demand => "demand",
+            Key::Timeout => "timeout",
+            Key::Pods => "pods",
+            Key::Workers => "workers",
+            Key::Work => "work",
+            Key::Held => "held",
+            Key::Network => "network",
+        }
+    }
+
+    /// Whether this can be given, in its canonical form.
+    pub fn read(self, text: &str) -> Option<String> {
+        let text = text.trim();
+        match self {
+            Key::Demand => rate(text).map(print_rate),
+            Key::Pods | Key::Workers => count(text).map(|it| it.to_string()),
+            _ => time(text).map(print_time),
+        }
+    }
+}
+
+/// A figure, and where it comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fact {
+    /// Which.
+    pub key: Key,
+    /// What it is, as text that [`Key::read`] reads.
+    pub value: String,
+    /// A sentence on where it comes from.
+    pub source: String,
+    /// A person gave it.
+    pub given: bool,
+}
+
+/// A scenario, and the facts that it is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimate {
+    /// As it was: the file's callers of a service, for as long as the file.
+    pub scenario: Scenario,
+    /// Each figure of the edge.
+    pub facts: Vec<Fact>,
+}
+
+const S: f64 = 1e9;
+
+/// Where demand changes, it does so in steps of this, nanoseconds.
+const STEP: u64 = 10_000_000_000;
+
+/// The scenario of an edge: its callers with this breaker, the callee on pods, and whoever else calls it.
+pub fn estimate(
+    dataset: &Dataset,
+    edge: &Edge,
+    breaker: &Config,
+    given: &BTreeMap<Key, String>,
+) -> Estimate {
+    let served = Served::of(&dataset.table, &edge.to);
+    let facts: Vec<Fact> = Key::ALL
+        .into_iter()
+        .map(|key| match given.get(&key) {
+            Some(value) => Fact {
+                key,
+                value: value.clone(),
+                source: "given by hand".to_owned(),
+                given: true,
+            },
+            None => {
+                let (value, source) = told(dataset, edge, &served, key);
+                Fact {
+                    key,
+                    value,
+                    source,
+                    given: false,
+                }
+            }
+        })
+        .collect();
+    let value = |key: Key| {
+        facts
+            .iter()
+            .find(|it| it.key == key)
+            .map_or("", |it| &it.value)
+    };
+    let extent = dataset.table.extent().unwrap_or(0..1);
+    let curve = !given.contains_key(&Key::Demand) && withheld_calls(dataset, edge) == 0.0;
+    let demand = match curve {
+        true => steps(&edge.calls, extent.start),
+        false => Demand::steady(rate(value(Key::Demand)).unwrap_or(0.0)),
+    };
+    let mut groups = vec![Group {
+        name: edge.from.clone(),
+        instances: edge.n_instances().unwrap_or(1) as u32,
+        demand,
+        calls: 0,
+        policy: Policy {
+            timeout: time(value(Key::Timeout)),
+            breaker: Some(breaker.clone()),
+            ..Policy::default()
+        },
+        priority: Priority::Critical,
+        needs: None,
+    }];
+    let others = dataset
+        .edges
+        .iter()
+        .filter(|it| it.to == edge.to && it.from != edge.from);
+    groups.extend(others.map(|it| Group {
+        name: it.from.clone(),
+        instances: it.n_instances().unwrap_or(1) as u32,
+        demand: steps(&it.calls, extent.start),
+        calls: 0,
+        policy: Policy {
+            timeout: advise::timeout_in_use(&it.calls),
+            ..Policy::default()
+        },
+        priority: Priority::Critical,
+        needs: None,
+    }));
+    let service = Service {
+        name: edge.to.clone(),
+        proxy: edge.via.first().cloned(),
+        pods: count(value(Key::Pods)).unwrap_or(1),
+        least_loaded: 0.5,
+        workers: count(value(Key::Workers)).unwrap_or(1),
+        work: Spread::LogNormal {
+            median: time(value(Key::Work)).unwrap_or(0),
+            sigma: served.sigma(),
+        },
+        held: time(value(Key::Held)).map(Spread::same),
+        cpu: None,
+        cold: None,
+        slowing: 0.0,
+        start: Spread::same(20_000_000_000),
+        shedding: None,
+        calls: None,
+        autoscaler: None,
+    };
+    Estimate {
+        scenario: Scenario {
+            name: dataset.name.clone(),
+            starts_at: extent.start,
+            duration: extent.end.abs_diff(extent.start).max(1),
+            network: time(value(Key::Network)).unwrap_or(0),
+            groups,
+            services: vec![service],
+            faults: Vec::new(),
+            hands: Vec::new(),
+        },
+        facts,
+    }
+}
+
+impl Estimate {
+    /// The scenario as a file, each figure with its source.
+    pub fn to_toml(&self) -> String {
+        let it = &self.scenario;
+        let source = |key: Key| {
+            let fact = self.facts.iter().find(|it| it.key == key);
+            fact.map_or_else(String::new, |it| ["  # ", &it.source].concat())
+        };
+        let time = |ns: u64| quoted(&print_time(ns));
+        let mut text = format!(
+            "name = {}\nduration = {}\nnetwork = {}{}\n",
+            quoted(&it.name),
+            quoted(&format!("{}s", it.duration.div_ceil(1_000_000_000))),
+            time(it.network),
+            source(Key::Network)
+        );
+        for (at, group) in it.groups.iter().enumerate() {
+            let source = |key: Key| if at == 0 { source(key) } else { String::new() };
+            text += &format!(
+                "\n[[client]]\nname = {}\ninstances = {}\ncalls = {}\nrate = {}{}\n",
+                quoted(&group.name),
+                group.instances,
+                quoted(&it.services[group.calls].name),
+                demand(&group.demand),
+                source(Key::Demand)
+            );
+            if let Some(timeout) = group.policy.timeout {
+                text += &format!("timeout = {}{}\n", time(timeout), source(Key::Timeout));
+            }
+            if let Some(breaker) = &group.policy.breaker {
+                text += &format!("breaker = {}\n", quoted(&breaker.to_string()));
+            }
+        }
+        for service in &it.services {
+            text += &format!("\n[[service]]\nname = {}\n", quoted(&service.name));
+            if let Some(proxy) = &service.proxy {
+                text += &format!("proxy = {}\n", quoted(proxy));
+            }
+            text += &format!("pods = {}{}\n", service.pods, source(Key::Pods));
+            text += &format!("workers = {}{}\n", service.workers, source(Key::Workers));
+            let spread = |it: &Spread| match it {
+                Spread::LogNormal { median, sigma: 0.0 } => time(*median),
+                Spread::LogNormal { median, sigma } => {
+                    format!("{{ median = {}, sigma = {sigma} }}", time(*median))
+                }
+                Spread::Exponential { mean } => format!("{{ mean = {} }}", time(*mean)),
+            };
+            text += &format!("work = {}{}\n", spread(&service.work), source(Key::Work));
+            if let Some(held) = &service.held {
+                text += &format!("held = {}{}\n", spread(held), source(Key::Held));
+            }
+            text += &format!("start = {}\n", spread(&service.start));
+            text += &format!("least_loaded = \"{}%\"\n", service.least_loaded * 100.0);
+        }
+        text
+    }
+}
+
+/// A rate, or its points.
+fn demand(it: &Demand) -> String {
+    let rate = |rate: f64| quoted(&format!("{rate}/s"));
+    if let [only] = &it.0[..] {
+        return rate(only.rate);
+    }
+    let point =
+        |it: &herdscope_sim::Point| format!("[\"{}s\", {}]", it.at / 1_000_000_000, rate(it.rate));
+    format!(
+        "[{}]",
+        it.0.iter().map(point).collect::<Vec<_>>().join(", ")
+    )
+}
+
+/// A string of TOML.
+fn quoted(text: &str) -> String {
+    let escaped = text.chars().map(|it| match it {
+        '"' => "\\\"".to_owned(),
+        '\\' => "\\\\".to_owned(),
+        it if it.is_control() => format!("\\u{:04X}", it as u32),
+        it => it.to_string(),
+    });
+    ["\"", &escaped.collect::<String>(), "\""].concat()
+}
+
+/// What the file tells of a figure, and how.
+fn told(dataset: &Dataset, edge: &Edge, served: &Served, key: Key) -> (String, String) {
+    let calls = &edge.calls;
+    match key {
+        Key::Demand => {
+            let extent = dataset.table.extent().unwrap_or(0..1);
+            let seconds = extent.end.abs_diff(extent.start).max(1) as f64 / S;
+            let withheld = withheld_calls(dataset, edge);
+            let all = (calls.len() as f64 + withheld) / seconds;
+            let source = match withheld > 0.0 {
+                false => "the calls of the file, in steps of 10 s".to_owned(),
+                true => format!(
+                    "{} and some {} that breakers withheld, estimated from the rates around",
+                    format::counted(calls.len() as u64, "call"),
+                    format::count(withheld.round() as u64)
+                ),
+            };
+            (print_rate(all), source)
+        }
+        Key::Timeout => match advise::timeout_in_use(calls) {
+            Some(ns) => (print_time(ns), "calls are cut at this age".to_owned()),
+            None => ("none".to_owned(), "no calls are cut at one age".to_owned()),
+        },
+        Key::Pods => match served.pods(calls) {
+            Some((pods, full)) => (
+                pods.to_string(),
+                match full {
+                    true => "so many instances serve while calls time out".to_owned(),
+                    false => "so many instances serve in half of the time".to_owned(),
+                },
+            ),
+            None => (
+                "1".to_owned(),
+                "assumed: the file does not tell pods apart".to_owned(),
+            ),
+        },
+        Key::Workers => (
+            served.workers().to_string(),
+            "the most spans at once at an instance".to_owned(),
+        ),
+        Key::Work => match served.median() {
+            Some(ns) => (
+                print_time(ns),
+                format!(
+                    "the median of {}",
+                    format::counted(served.starts.len() as u64, "span")
+                ),
+            ),
+            None => (
+                "1ms".to_owned(),
+                "assumed: the service has no spans".to_owned(),
+            ),
+        },
+        Key::Held => match served.held(calls) {
+            Some(ns) => (
+                print_time(ns),
+                "so few were served a second while calls timed out".to_owned(),
+            ),
+            None => (
+                "none".to_owned(),
+                "never full: as long as its span".to_owned(),
+            ),
+        },
+        Key::Network => {
+            let good = (0..calls.len()).filter(|&at| calls.outcome[at] == CallOutcome::Success);
+            let mut durations: Vec<u64> = good.map(|at| calls.duration(at)).collect();
+            // Of the quick ones, which did not queue.
+            let quick = durations.len() / 10;
+            let whole = order::nth(&mut durations, quick).unwrap_or(0);
+            let ways = 2 * (1 + u64::from(!edge.via.is_empty()));
+            let work = served
+                .good
+                .get(served.good.len() / 10)
+                .copied()
+                .unwrap_or(0);
+            let way = whole.saturating_sub(work) / ways;
+            (
+                print_time(way),
+                "what quick calls took besides, by the messages each way".to_owned(),
+            )
+        }
+    }
+}
+
+fn withheld_calls(dataset: &Dataset, edge: &Edge) -> f64 {
+    let observed = observe(&dataset.table, &edge.calls, false);
+    crate::observed::withheld(&observed).map_or(0.0, |it| it.calls[1])
+}
+
+/// The arrivals as they were, step by step.
+fn steps(calls: &Calls, start: i64) -> Demand {
+    let mut counts: Vec<u32> = Vec::new();
+    for at in &calls.start {
+        let step = (at.abs_diff(start) / STEP) as usize;
+        if counts.len() <= step {
+            counts.resize(step + 1, 0);
+        }
+        counts[step] += 1;
+    }
+    // What varies no more than independent calls do is steady: the variance of their counts is the mean, and twice that
+    // comes by chance once in thousands. The last step may be cut short.
+    let whole = &counts[..counts.len().saturating_sub(1)];
+    let n = whole.len() as f64;
+    let mean = whole.iter().map(|&it| f64::from(it)).sum::<f64>() / n;
+    let squares = whole.iter().map(|&it| (f64::from(it) - mean).powi(2));
+    if whole.len() > 1 && squares.sum::<f64>() / n < 2.0 * mean {
+        return Demand::steady(round_rate(mean * S / STEP as f64));
+    }
+    let point = |(step, count): (usize, u32)| herdscope_sim::Point {
+        at: step as u64 * STEP,
+        rate: f64::from(count) * S / STEP as f64,
+        ramp: false,
+    };
+    Demand(counts.into_iter().enumerate().map(point).collect())
+}
+
+/// The spans of a service, by start.
+struct Served {
+    starts: Vec<i64>,
+    ends: Vec<i64>,
+    instances: Vec<u32>,
+    /// The durations of those that went well, sorted.
+    good: Vec<u64>,
+}
+
+impl Served {
+    fn of(table: &SpanTable, service: &str) -> Served {
+        let of = table.find_service(service);
+        let its = |&at: &u32| {
+            Some(table.service[at as usize]) == of && table.kind[at as usize] != Kind::Client
+        };
+        let mut spans: Vec<u32> = (0..table.len() as u32).filter(its).collect();
+        order::sort(&mut spans, &mut |a, b| {
+            table.start[a as usize].cmp(&table.start[b as usize])
+        });
+        let good = spans
+            .iter()
+            .filter(|&&it| !table.outcome[it as usize].is_failure());
+        let mut good: Vec<u64> = good.map(|&it| table.duration[it as usize]).collect();
+        order::sort_numbers(&mut good);
+        Served {
+            starts: spans.iter().map(|&it| table.start[it as usize]).collect(),
+            ends: spans
+                .iter()
+                .map(|&it| table.end(crate::spans::SpanIdx(it)))
+                .collect(),
+            instances: spans
+                .iter()
+                .map(|&it| table.instance[it as usize])
+                .collect(),
+            good,
+        }
+    }
+
+    fn median(&self) -> Option<u64> {
+        self.good.get(self.good.len() / 2).copied()
+    }
+
+    /// The deviation of the logarithm: 84 of a hundred are shorter than the median times its exponential.
+    fn sigma(&self) -> f64 {
+        let at = |percent: usize| self.good.get(self.good.len() * percent / 100);
+        let (Some(&middle), Some(&high)) = (at(50), at(84)) else {
+            return 0.0;
+        };
+        let sigma = (high.max(1) as f64 / middle.max(1) as f64).ln();
+        // Rounded, since logarithms differ in their last digits from machine to machine.
+        (sigma * 100.0).round().clamp(0.0, 300.0) / 100.0
+    }
+
+    /// The median of how many instances serve within ten seconds: of those in which calls timed out, if there are any,
+    /// which comes second.
+    fn pods(&self, calls: &Calls) -> Option<(u32, bool)> {
+        let ten_seconds = |at: i64| at.div_euclid(STEP as i64);
+        let full = timed_out(calls, ten_seconds);
+        let (mut bad, mut all): (Vec<u64>, Vec<u64>) = (Vec::new(), Vec::new());
+        let mut from = 0;
+        while let Some(&first) = self.starts.get(from) {
+            let step = ten_seconds(first);
+            let to = self.starts.partition_point(|&it| ten_seconds(it) <= step);
+            let mut instances: Vec<u32> = self.instances[from..to].to_vec();
+            instances.retain(|&it| it != NONE);
+            instances.sort_unstable();
+            instances.dedup();
+            all.push(instances.len() as u64);
+            if full.binary_search(&step).is_ok() {
+                bad.push(instances.len() as u64);
+            }
+            from = to;
+        }
+        let of_bad = order::median(&mut bad).filter(|&it| it > 0);
+        let pods = of_bad.or_else(|| order::median(&mut all).filter(|&it| it > 0))?;
+        Some((pods as u32, of_bad.is_some()))
+    }
+
+    /// The most spans at once at an instance.
+    fn workers(&self) -> u32 {
+        let mut ends: BTreeMap<u32, Vec<i64>> = BTreeMap::new();
+        let mut most = 1;
+        for (at, &start) in self.starts.iter().enumerate() {
+            let under_way = ends.entry(self.instances[at]).or_default();
+            under_way.retain(|&end| end > start);
+            under_way.push(self.ends[at]);
+            most = most.max(under_way.len());
+        }
+        most as u32
+    }
+
+    /// How long a worker is held, from the most that an instance began in a second in which calls timed out.
+    fn held(&self, calls: &Calls) -> Option<u64> {
+        let second = |at: i64| at.div_euclid(1_000_000_000);
+        let full = timed_out(calls, second);
+        let mut begun: BTreeMap<(u32, i64), u64> = BTreeMap::new();
+        for (at, &start) in self.starts.iter().enumerate() {
+            let second = second(start);
+            if full.binary_search(&second).is_ok() {
+                *begun.entry((self.instances[at], second)).or_default() += 1;
+            }
+        }
+        let mut busiest: BTreeMap<u32, u64> = BTreeMap::new();
+        for ((instance, _), n) in begun {
+            let most = busiest.entry(instance).or_default();
+            *most = n.max(*most);
+        }
+        let mut busiest: Vec<u64> = busiest.into_values().collect();
+        let most = order::median(&mut busiest).filter(|&it| it > 0)?;
+        let held = u64::from(self.workers()) * 1_000_000_000 / most;
+        (Some(held) > self.median()).then_some(held)
+    }
+}
+
+/// The steps of time in which calls timed out, in order.
+fn timed_out(calls: &Calls, step: impl Fn(i64) -> i64) -> Vec<i64> {
+    let those = (0..calls.len()).filter(|&at| calls.outcome[at] == CallOutcome::TimedOut);
+    let mut steps: Vec<i64> = those.map(|at| step(calls.end[at])).collect();
+    steps.sort_unstable();
+    steps.dedup();
+    steps
+}
+
+// Figures as texts: what is shown is what is taken.
+
+fn print_time(ns: u64) -> String {
+    format::duration(ns).replace(' ', "")
+}
+
+fn print_rate(per_second: f64) -> String {
+    let decimals = match per_second {
+        100.0.. => 0,
+        10.0.. => 1,
+        _ => 2,
+    };
+    format::fixed(per_second, decimals) + "/s"
+}
+
+fn round_rate(per_second: f64) -> f64 {
+    rate(&print_rate(per_second)).unwrap_or(per_second)
+}
+
+fn rate(text: &str) -> Option<f64> {
+    let number = text.strip_suffix("/s")?.trim_end();
+    let plain = number.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    number
+        .parse()
+        .ok()
+        .filter(|it: &f64| plain && (0.0..=1e6).contains(it))
+}
+
+fn count(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|it| (1..=10_000).contains(it))
+}
+
+fn time(text: &str) -> Option<u64> {
+    const DAY: u64 = 86_400_000_000_000;
+    match parse_duration(text, Unit::Ns, false) {
+        Told::Ns(ns) if ns <= DAY && text.bytes().any(|b| b.is_ascii_alphabetic()) => Some(ns),
+        _ => None,
+    }
+}

@@ -1,0 +1,172 @@
+//! Scenarios told from spans: of scenarios that are known, and of real incidents' files.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use halfopen::Config;
+use herdscope::dataset::Dataset;
+use herdscope::estimate::{Estimate, Key, estimate};
+use herdscope_sim::{Remedy, Scenario, Variant, simulate};
+
+use crate::cli::{self, json, sample, scratch};
+
+const SETTINGS: &str = "window=100,min=20,fail=50%,open=60s,probes=10";
+
+fn dataset(seed: u64) -> Dataset {
+    let path = format!(
+        "{}/scenarios/thundering-herd.toml",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let scenario = Scenario::from_toml(&fs::read_to_string(path).expect("the scenario"));
+    let scenario = scenario.expect("a scenario");
+    let run = simulate(&scenario, seed).expect("a run");
+    Dataset::of_rows("the herd".to_owned(), &run.rows(&scenario))
+}
+
+fn told(dataset: &Dataset, given: &BTreeMap<Key, String>) -> Estimate {
+    let edge = dataset.edge(Some(&("shop-web".to_owned(), "catalog".to_owned())));
+    let breaker: Config = SETTINGS.parse().expect("settings");
+    estimate(dataset, edge.expect("the edge"), &breaker, given)
+}
+
+fn value(estimate: &Estimate, key: Key) -> &str {
+    let fact = estimate.facts.iter().find(|it| it.key == key);
+    &fact.expect("each has a fact").value
+}
+
+#[test]
+fn a_known_scenario_is_found_again() {
+    for seed in 1..=3 {
+        let it = told(&dataset(seed), &BTreeMap::new());
+        let exact = [Key::Pods, Key::Workers, Key::Timeout, Key::Work].map(|key| value(&it, key));
+        assert_eq!(exact, ["3", "1", "200ms", "2.5ms"], "seed {seed}");
+        let shop = &it.scenario.groups[0];
+        let basket = &it.scenario.groups[1];
+        assert_eq!((shop.instances, basket.instances), (4, 2));
+        let near = |got: f64, expected: f64, by: f64| (got / expected - 1.0).abs() < by;
+        assert!(
+            near(shop.demand.0[0].rate, 141.0, 0.05),
+            "seed {seed}: {:?}",
+            shop.demand
+        );
+        assert!(
+            near(basket.demand.0[0].rate, 7.8, 0.05),
+            "seed {seed}: {:?}",
+            basket.demand
+        );
+        assert_eq!(
+            basket.demand.0.len(),
+            1,
+            "what comes independently is steady"
+        );
+        // 36 requests a second use up the limit of a pod.
+        let held = it.scenario.services[0].held.expect("the pods were full");
+        let herdscope_sim::Spread::LogNormal { median, .. } = held else {
+            panic!("{held:?}");
+        };
+        assert!(
+            near(median as f64, 1e9 / 36.0, 0.1),
+            "seed {seed}: {median}"
+        );
+    }
+}
+
+#[test]
+fn what_is_told_runs_as_what_it_was_told_from() {
+    let it = told(&dataset(1), &BTreeMap::new());
+    for (remedy, recovers) in [(Remedy::AsItWas, false), (Remedy::PreScale, true)] {
+        let variant = Variant::new(&it.scenario, &[remedy]).expect("settings");
+        let run = variant.run(1).expect("a run");
+        assert_eq!(
+            run.recovery().is_some(),
+            recovers,
+            "{}: {run:?}",
+            variant.name
+        );
+    }
+}
+
+#[test]
+fn the_file_says_the_same_scenario() {
+    let dataset = dataset(1);
+    let mut told = told(&dataset, &BTreeMap::new());
+    told.scenario.name = "a \"name\" \\ with\na \u{7}".to_owned();
+    let read = Scenario::from_toml(&told.to_toml()).expect("a scenario");
+    assert_eq!(read.name, told.scenario.name);
+    assert_eq!(read.groups, told.scenario.groups);
+    assert_eq!(read.services, told.scenario.services);
+    assert_eq!(read.network, told.scenario.network);
+}
+
+#[test]
+fn what_is_given_is_taken() {
+    let given = BTreeMap::from([
+        (Key::Pods, "7".to_owned()),
+        (Key::Demand, "20/s".to_owned()),
+        (Key::Held, "5ms".to_owned()),
+    ]);
+    let it = told(&dataset(1), &given);
+    assert_eq!(it.scenario.services[0].pods, 7);
+    assert_eq!(
+        it.scenario.groups[0].demand,
+        herdscope_sim::Demand::steady(20.0)
+    );
+    let by_hand: Vec<&str> = it
+        .facts
+        .iter()
+        .filter(|it| it.given)
+        .map(|it| it.key.name())
+        .collect();
+    assert_eq!(by_hand, ["demand", "pods", "held"]);
+
+    for (key, text, expected) in [
+        (Key::Pods, " 4 ", Some("4")),
+        (Key::Pods, "0", None),
+        (Key::Pods, "2.5", None),
+        (Key::Demand, "200/s", Some("200/s")),
+        (Key::Demand, "-1/s", None),
+        (Key::Demand, "200", None),
+        (Key::Timeout, "0.5s", Some("500ms")),
+        (Key::Timeout, "1m30s", Some("1min30s")),
+        (Key::Timeout, "soon", None),
+        (Key::Held, "20", None),
+    ] {
+        let read = key.read(text);
+        assert_eq!(read.as_deref(), expected, "{} of {text}", key.name());
+        // What is printed reads as itself.
+        assert_eq!(read.as_deref().and_then(|it| key.read(it)), read);
+    }
+}
+
+#[test]
+fn the_command_line_writes_a_scenario_that_it_runs() {
+    let path = scratch("estimate").join("told.toml");
+    let output = cli::run(&["estimate", &sample(), "--given", "pods=4,held=20ms"]);
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert!(text.contains("pods = 4  # given by hand"), "{text}");
+    fs::write(&path, text).expect("a file");
+    let run = json(&cli::run(&[
+        "simulate",
+        &path.display().to_string(),
+        "--json",
+    ]));
+    assert!(run["requests"].as_u64() > Some(10_000), "{run}");
+
+    let told = json(&cli::run(&["estimate", &sample(), "--json"]));
+    assert_eq!(told["figures"].as_array().map(Vec::len), Some(7), "{told}");
+    assert!(
+        told["breaker"]
+            .as_str()
+            .is_some_and(|it| it.contains("open=60s")),
+        "{told}"
+    );
+
+    let wrong = cli::run(&["estimate", &sample(), "--given", "pods=many"]);
+    let error = String::from_utf8_lossy(&wrong.stderr);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(
+        error.contains("pods=many") && error.contains("held=20ms"),
+        "{error}"
+    );
+}
