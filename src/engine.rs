@@ -5,6 +5,7 @@
 //! end. A frame costs what its picture costs; a replay is done again only when edge or settings
 //! change. Pinned by `tests/it/engine.rs`.
 
+mod simulating;
 mod tasks;
 
 use std::ops::Range;
@@ -17,8 +18,8 @@ use crate::files::Files;
 use crate::herds::{self, Attempt, late_ns};
 use crate::ingest::{Limits, Reader, Told, Unmapped, Unreadable, UnreadableKind};
 use crate::messages::{
-    FrameRequest, Lane, PointRequest, Progress, Refused, ReplayScene, Scene, SpanLabel, Style,
-    Summary, Swatch, TraceDetail,
+    Beside, FrameRequest, Lane, PointRequest, Progress, Refused, ReplayScene, Scene, SpanLabel,
+    Style, Summary, Swatch, TraceDetail,
 };
 use crate::order;
 use crate::plot::look::Look;
@@ -29,8 +30,10 @@ use crate::replay::{self, Replay};
 use crate::rows::{Kind, NONE, UNKNOWN_DURATION};
 use crate::scene;
 use crate::spans::{Parent, Rank, SpanIdx};
-use crate::view::{ColorBy, Source, Viewport};
+use crate::view::{ColorBy, MILLI, Source, Viewport};
 
+pub use self::simulating::RUNS;
+use self::simulating::Simulated;
 pub use self::tasks::{Step, Task};
 
 /// See the module.
@@ -43,6 +46,7 @@ pub struct Engine {
     reading: Option<Underway>,
     replayed: Option<Replayed>,
     strip: Option<Strip>,
+    simulated: Option<Simulated>,
 }
 
 /// A picture: the scene and the pixels (red, green, blue, alpha) of the plot and the overview.
@@ -53,6 +57,8 @@ pub struct Frame {
     pub plot: Vec<u8>,
     /// Pixels of the overview strip.
     pub overview: Vec<u8>,
+    /// Pixels of what is simulated; empty where nothing is.
+    pub simulated: Vec<u8>,
 }
 
 /// A reading in progress, of one file or several.
@@ -298,6 +304,7 @@ impl Engine {
             .as_ref()
             .and_then(|id| dataset.table.find_trace(id));
         let replayed = self.replayed.as_ref();
+        let (simulated, beside) = self.beside(request, viewport).unzip();
         let scene = Scene {
             viewport,
             plot: request.plot,
@@ -311,12 +318,39 @@ impl Engine {
             p50_ns: percentile(500),
             p999_ns: percentile(999),
             marked: marked.map(|rank| rank.0),
+            simulated,
         };
         Frame {
             scene,
             plot: plot.rgba,
             overview: strip,
+            simulated: beside.unwrap_or_default(),
         }
+    }
+
+    /// The simulated run at the same time: its traces that began in it, and the pixels.
+    fn beside(&self, request: &FrameRequest, viewport: Viewport) -> Option<(Beside, Vec<u8>)> {
+        let simulated = self.simulated.as_ref();
+        let it = simulated.filter(|it| request.simulate.as_ref() == Some(&it.of))?;
+        let table = &it.dataset.table;
+        let ranks = table.began_between(viewport.t0, viewport.t1);
+        let viewport = Viewport {
+            y0: i64::from(ranks.start) * MILLI,
+            y1: i64::from(ranks.end.max(ranks.start + 1)) * MILLI,
+            ..viewport
+        };
+        let look = look(
+            &it.dataset,
+            &request.style,
+            request.color_by,
+            &request.hidden,
+        );
+        let pixels = raster::spans(table, &look, viewport, request.simulated);
+        let beside = Beside {
+            viewport,
+            size: request.simulated,
+        };
+        Some((beside, pixels.rgba))
     }
 
     /// The span at a place of the plot.
@@ -403,7 +437,7 @@ impl Engine {
     /// Other data is loaded: what was worked out of the old is void, and so is what goes on.
     fn renew(&mut self) {
         self.epoch = self.epoch.wrapping_add(1);
-        self.happened = None;
+        (self.happened, self.simulated) = (None, None);
     }
 
     /// Other data is drawn: what was worked out for it is void.

@@ -64,6 +64,15 @@ impl Key {
         }
     }
 
+    /// What is expected of it.
+    pub fn expected(self) -> &'static str {
+        match self {
+            Key::Demand => "requests a second, as in 200/s",
+            Key::Pods | Key::Workers => "a whole number from 1",
+            _ => "a time with its unit, as in 20ms",
+        }
+    }
+
     /// Whether this can be given, in its canonical form.
     pub fn read(self, text: &str) -> Option<String> {
         let text = text.trim();

@@ -22,6 +22,7 @@ pub mod replay;
 pub mod retries;
 pub mod scene;
 pub mod spans;
+pub mod supposed;
 pub mod tiers;
 pub mod timeline;
 mod twins;

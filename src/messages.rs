@@ -62,6 +62,8 @@ pub struct Question {
     pub viewport: Option<Viewport>,
     /// The two settings of a grid; places in [`KEYS`](crate::what_if::KEYS).
     pub grid: [u8; 2],
+    /// See [`View::simulate`].
+    pub simulate: Option<String>,
 }
 
 impl Question {
@@ -75,6 +77,7 @@ impl Question {
             pool: view.pool,
             viewport: view.viewport,
             grid: view.grid,
+            simulate: view.simulate.clone(),
         }
     }
 }
@@ -90,6 +93,8 @@ pub enum Topic {
     Timeouts,
     /// What distinguishes the part in view from the rest.
     Compare,
+    /// What would have helped: runs of a scenario, as it was and with remedies.
+    Simulated,
 }
 
 /// What was worked out.
@@ -101,6 +106,8 @@ pub struct Answer {
     pub attempts: Vec<Attempt>,
     /// What the pane says.
     pub blocks: Vec<Block>,
+    /// More is on its way.
+    pub more: bool,
 }
 
 /// One of the files that make a dataset.
@@ -167,7 +174,8 @@ pub enum Reply {
     Failed(Vec<Refused>),
     /// The reading was cancelled; what was loaded before is back.
     Cancelled,
-    /// A picture, with the pixels beside the message: first the plot's, then the overview's.
+    /// A picture, with the pixels beside the message: first the plot's, then the overview's, then those of what is
+    /// simulated.
     Frame(Box<Scene>),
     /// The span at a place, if there is one.
     Hover(Option<SpanLabel>),
@@ -377,6 +385,10 @@ pub struct FrameRequest {
     pub shared: bool,
     /// The picked trace, which is drawn marked.
     pub trace: Option<String>,
+    /// The choice whose run is drawn beside it, see [`View::simulate`].
+    pub simulate: Option<String>,
+    /// Device pixels of that.
+    pub simulated: [u32; 2],
 }
 
 impl FrameRequest {
@@ -393,6 +405,8 @@ impl FrameRequest {
             breaker: view.breaker.clone(),
             shared: view.shared,
             trace: view.trace.clone(),
+            simulate: view.simulate.clone(),
+            simulated: [0, 0],
         }
     }
 }
@@ -420,6 +434,17 @@ pub struct Scene {
     pub p999_ns: Option<u64>,
     /// The rank of the marked trace.
     pub marked: Option<u32>,
+    /// The simulated run that is drawn beside it.
+    pub simulated: Option<Beside>,
+}
+
+/// The part of the simulated run at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Beside {
+    /// What it shows.
+    pub viewport: Viewport,
+    /// Device pixels.
+    pub size: [u32; 2],
 }
 
 /// The replayed breaker of one edge, the bands cut to the viewport.

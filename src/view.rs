@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clickhouse::{self, Asked};
 use crate::percent::{escape, unescape};
+use crate::supposed::Supposed;
 use crate::what_if::KEYS;
 
 /// The format of the links that this version writes.
@@ -122,6 +123,8 @@ pub struct View {
     /// `grid=KEY,KEY`, the settings that stand against each other: places in
     /// [`KEYS`].
     pub grid: [u8; 2],
+    /// `simulate`, what is simulated, as [`Supposed`] reads it.
+    pub simulate: Option<String>,
 }
 
 /// Against each other where nobody chooses: `fail` and `open`.
@@ -143,6 +146,7 @@ impl Default for View {
             replayed: None,
             pool: None,
             grid: GRID,
+            simulate: None,
         }
     }
 }
@@ -181,6 +185,7 @@ impl View {
                 "of" => read_of(&value).map(|it| view.replayed = Some(it)),
                 "pool" => read_pool(&value).map(|it| view.pool = Some(it)),
                 "grid" => read_grid(&value).map(|it| view.grid = it),
+                "simulate" => read_supposed(&value).map(|it| view.simulate = Some(it)),
                 _ => Some(()),
             };
             if read.is_none() {
@@ -259,6 +264,9 @@ impl View {
         if self.grid != GRID {
             let keys = self.grid.map(|it| KEYS.get(usize::from(it)).copied());
             add("grid", &keys.map(Option::unwrap_or_default).join(","));
+        }
+        if let Some(simulate) = &self.simulate {
+            add("simulate", simulate);
         }
         pairs.join("&")
     }
@@ -354,6 +362,7 @@ fn expected(key: &str) -> &'static str {
         "of" => "observed or replayed",
         "pool" => "a number of threads",
         "grid" => "two settings, like fail,open",
+        "simulate" => "file or a scenario, and what is done, like file,with=ramp_2m+shed,pods=4",
         _ => "1 or 0",
     }
 }
@@ -435,6 +444,11 @@ fn read_told(value: &str) -> Option<Option<String>> {
 fn read_breaker(value: &str) -> Option<String> {
     let config: halfopen::Config = value.parse().ok()?;
     Some(config.to_string())
+}
+
+fn read_supposed(value: &str) -> Option<String> {
+    let supposed: Supposed = value.parse().ok()?;
+    Some(supposed.to_string())
 }
 
 fn read_switch(value: &str) -> Option<bool> {

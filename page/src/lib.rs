@@ -29,6 +29,7 @@ mod reading;
 mod seek;
 mod settings;
 mod stream;
+mod supposed;
 mod theme;
 mod tools;
 mod trace;

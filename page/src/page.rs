@@ -276,7 +276,10 @@ impl App {
         let state = self.state.borrow();
         let view = &state.view;
         let preview = state.reading.as_ref().and_then(|it| it.preview);
-        let request = FrameRequest::of(view, sizes.plot, sizes.overview, state.style.clone());
+        let request = FrameRequest {
+            simulated: sizes.simulated,
+            ..FrameRequest::of(view, sizes.plot, sizes.overview, state.style.clone())
+        };
         match preview {
             // What is half read has its own extent, and neither legend nor edges yet.
             Some(_) => Some(FrameRequest {

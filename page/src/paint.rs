@@ -27,6 +27,8 @@ pub struct Sizes {
     pub plot: [u32; 2],
     /// Of the overview strip, device pixels.
     pub overview: [u32; 2],
+    /// Of the simulated run's plot area, device pixels; nothing where it is not shown.
+    pub simulated: [u32; 2],
 }
 
 /// A canvas, and the device pixels that it covers.
@@ -39,10 +41,12 @@ struct Surface {
 pub struct Painter {
     dom: Dom,
     chart: Surface,
+    beside: Surface,
     states: Surface,
     rates: Surface,
     overview: Surface,
     spans: HtmlCanvasElement,
+    simulated: HtmlCanvasElement,
 }
 
 impl Painter {
@@ -54,10 +58,12 @@ impl Painter {
         Ok(Painter {
             dom: dom.clone(),
             chart: surface("chart-canvas"),
+            beside: surface("beside-canvas"),
             states: surface("states-canvas"),
             rates: surface("rates-canvas"),
             overview: surface("overview-canvas"),
             spans: dom.get("span-canvas"),
+            simulated: dom.get("simulated-canvas"),
         })
     }
 
@@ -102,10 +108,17 @@ impl Painter {
         if width == 0 || height == 0 {
             return None;
         }
-        let area = charts::plot_area([width, height], scale);
+        let area = |size: [u32; 2]| match size {
+            [0, _] | [_, 0] => [0, 0],
+            size => {
+                let area = charts::plot_area(size, scale);
+                [area.width, area.height]
+            }
+        };
         Some(Sizes {
-            plot: [area.width, area.height],
+            plot: area([width, height]),
             overview: self.overview.size.get(),
+            simulated: area(self.beside.size.get()),
         })
     }
 
@@ -119,13 +132,24 @@ impl Painter {
     ) -> Result<(), JsValue> {
         let scale = self.dom.scale();
         self.lay_out(scene, scale, lanes);
-        if let [plot, overview, ..] = pixels {
+        if let [plot, overview, simulated, ..] = pixels {
             put(&self.spans, plot, scene.plot)?;
             put(&self.overview.canvas, overview, scene.overview)?;
+            put(
+                &self.simulated,
+                simulated,
+                scene.simulated.map_or([0, 0], |it| it.size),
+            )?;
         }
         let failed = |_| JsValue::from_str("a chart cannot be drawn");
         if let Some(area) = self.chart.begin()? {
-            charts::draw_plot_axes(&area, scene, style, scale).map_err(failed)?;
+            charts::draw_plot_axes(&area, scene.viewport, scene.marked, style, scale)
+                .map_err(failed)?;
+        }
+        if let Some(it) = scene.simulated
+            && let Some(area) = self.beside.begin()?
+        {
+            charts::draw_plot_axes(&area, it.viewport, None, style, scale).map_err(failed)?;
         }
         if let Some(area) = self.states.begin()? {
             charts::draw_states(&area, scene, style, scale, lanes).map_err(failed)?;
@@ -138,23 +162,38 @@ impl Painter {
 
     /// Lays the span canvas over the plot area, and gives the states the height that they need.
     fn lay_out(&self, scene: &Scene, scale: f64, lanes: bool) {
-        let area = charts::plot_area(self.chart.size.get(), scale);
-        let plot: HtmlElement = self.dom.html("plot");
-        let lengths = [
-            ("--x", f64::from(area.x)),
-            ("--y", f64::from(area.y)),
-            ("--width", f64::from(scene.plot[0])),
-            ("--height", f64::from(scene.plot[1])),
+        let plots = [
+            ("plot", &self.chart, Some(scene.plot)),
+            ("beside", &self.beside, scene.simulated.map(|it| it.size)),
         ];
-        for (name, device_px) in lengths {
-            dom::style(&plot, name, &dom::px(device_px / scale));
+        for (id, surface, size) in plots {
+            let Some(size) = size else {
+                continue;
+            };
+            let area = charts::plot_area(surface.size.get(), scale);
+            let lengths = [
+                ("--x", f64::from(area.x)),
+                ("--y", f64::from(area.y)),
+                ("--width", f64::from(size[0])),
+                ("--height", f64::from(size[1])),
+            ];
+            let plot: HtmlElement = self.dom.html(id);
+            for (name, device_px) in lengths {
+                dom::style(&plot, name, &dom::px(device_px / scale));
+            }
         }
         let height = charts::states_height(scene.replay.lanes.len(), lanes);
         dom::style(&self.dom.html("states"), "--height", &dom::px(height + 2.0));
     }
 
-    fn surfaces(&self) -> [&Surface; 4] {
-        [&self.chart, &self.states, &self.rates, &self.overview]
+    fn surfaces(&self) -> [&Surface; 5] {
+        [
+            &self.chart,
+            &self.beside,
+            &self.states,
+            &self.rates,
+            &self.overview,
+        ]
     }
 
     /// Takes a size; whether it is a new one.

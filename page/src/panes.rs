@@ -10,7 +10,7 @@ use web_sys::{Element, Event, HtmlElement};
 
 use crate::history::Gesture;
 use crate::page::App;
-use crate::{breaker, dom, herds, trace};
+use crate::{breaker, dom, herds, supposed, trace};
 use herdscope::format;
 use herdscope::messages::{Answer, Question, Request, Topic};
 use herdscope::panes::{Act, Block, Cell};
@@ -21,7 +21,7 @@ use herdscope::what_if::KEYS;
 /// What was asked and answered, a place for each topic.
 #[derive(Default)]
 pub struct Panes {
-    asked: RefCell<[Option<Asked>; 4]>,
+    asked: RefCell<[Option<Asked>; 5]>,
 }
 
 /// A question, and its answer once it is here.
@@ -34,11 +34,12 @@ struct Asked {
 }
 
 /// The topics, and the element that their blocks fill.
-const TOPICS: [(Topic, &str); 4] = [
+const TOPICS: [(Topic, &str); 5] = [
     (Topic::Happened, "happened"),
     (Topic::WhatIf, "what-if"),
     (Topic::Timeouts, "timeouts"),
     (Topic::Compare, "compare"),
+    (Topic::Simulated, "simulated"),
 ];
 
 fn place(topic: Topic) -> usize {
@@ -46,6 +47,7 @@ fn place(topic: Topic) -> usize {
 }
 
 pub fn install(app: &Rc<App>) {
+    supposed::install(app);
     for (topic, id) in TOPICS {
         let it = app.clone();
         app.dom.on(id, "click", move |event: Event| {
@@ -97,6 +99,7 @@ fn render_grid(app: &App) {
 
 /// Asks for what the panes need and do not have.
 pub fn update(app: &App) {
+    supposed::render(app);
     render_pool(app);
     render_grid(app);
     let view = {
@@ -107,7 +110,8 @@ pub fn update(app: &App) {
         state.view.clone()
     };
     for (at, (topic, id)) in TOPICS.into_iter().enumerate() {
-        let Some(question) = wanted(&view, topic) else {
+        let begun = app.panes.asked.borrow()[at].is_some();
+        let Some(question) = wanted(&view, topic, begun) else {
             continue;
         };
         let replaces = match &app.panes.asked.borrow()[at] {
@@ -152,14 +156,16 @@ pub fn answer(app: &App, topic: Topic) -> Option<Rc<Answer>> {
         .clone()
 }
 
-/// The question of a topic, as far as the topic depends on the view; `None` where no pane shows it.
-fn wanted(view: &View, topic: Topic) -> Option<Question> {
+/// The question of a topic, as far as the topic depends on the view; `None` where no pane shows it. What was begun and
+/// is not wanted any more is asked for nothing, which ends the work.
+fn wanted(view: &View, topic: Topic, begun: bool) -> Option<Question> {
     let all = Question::of(view, topic);
     let edge = Question {
         breaker: None,
         pool: None,
         viewport: None,
         grid: GRID,
+        simulate: None,
         ..all.clone()
     };
     let shown = |pane: Pane, question: Question| (view.pane == pane).then_some(question);
@@ -190,6 +196,12 @@ fn wanted(view: &View, topic: Topic) -> Option<Question> {
                 ..edge
             },
         ),
+        Topic::Simulated => (begun || all.simulate.is_some()).then_some(Question {
+            breaker: all.breaker,
+            simulate: all.simulate,
+            shared: false,
+            ..edge
+        }),
     }
 }
 
@@ -206,7 +218,7 @@ fn render_pool(app: &App) {
 pub fn working(app: &App, id: u32, topic: Topic, [done, of]: [u32; 2]) {
     let asked = app.panes.asked.borrow();
     let current = asked[place(topic)].as_ref().filter(|it| it.id == id);
-    if current.is_some_and(|it| !it.replaces) {
+    if current.is_some_and(|it| !it.replaces && it.answer.is_none()) {
         let share = format::share(done.into(), of.into());
         let text = ["Working it out: ", &share].concat();
         render(app, TOPICS[place(topic)].1, &[Block::Note(text)]);
@@ -225,10 +237,17 @@ pub fn arrived(app: &App, id: u32, answer: Answer) {
     }
     render(app, TOPICS[at].1, &answer.blocks);
     dom::set(&app.dom.html(TOPICS[at].1), "aria-busy", "false");
-    if answer.topic == Topic::Happened {
-        herds::update(app);
-        // The picture shows the observed states.
-        app.request_frame();
+    match answer.topic {
+        Topic::Happened => {
+            herds::update(app);
+            // The picture shows the observed states.
+            app.request_frame();
+        }
+        Topic::Simulated => {
+            supposed::render_figures(app, &answer.blocks);
+            app.request_frame();
+        }
+        _ => {}
     }
     app.show_state();
 }
@@ -271,6 +290,8 @@ fn render(app: &App, id: &str, blocks: &[Block]) {
             Block::Text(text) => dom.new_element("p", "", text),
             Block::Note(text) => dom.new_element("p", "note", text),
             Block::Table { head, rows } => table(app, head, rows, &mut n_acts),
+            // They stand apart, to be typed in.
+            Block::Field { .. } => continue,
         };
         dom::fill(&pane, &[&element]);
     }

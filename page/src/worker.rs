@@ -18,7 +18,9 @@ use crate::{dom, wire};
 use herdscope::clickhouse::Query;
 use herdscope::engine::{Engine, Step, Task};
 use herdscope::ingest::Told;
-use herdscope::messages::{FrameRequest, Input, Opening, Progress, Question, Reply, Request};
+use herdscope::messages::{
+    FrameRequest, Input, Opening, Progress, Question, Reply, Request, Topic,
+};
 use herdscope::view::Source;
 
 /// How long the engine reads before it lets messages in, in milliseconds.
@@ -40,6 +42,8 @@ struct Thread {
     tasks: RefCell<VecDeque<(u32, Task)>>,
     /// The work on them has turns of its own.
     task_turns: Turns,
+    /// How far the page was told that the work is.
+    reported: Cell<Option<(Topic, [u32; 2])>>,
 }
 
 /// A reading, and where in it the file is that is being read.
@@ -66,6 +70,7 @@ pub fn start() -> Result<(), JsValue> {
         turns: Turns::new()?,
         tasks: RefCell::default(),
         task_turns: Turns::new()?,
+        reported: Cell::new(None),
     });
     let listener = thread.clone();
     let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
@@ -160,12 +165,26 @@ impl Thread {
             Step::Done(answer) => Some(Reply::Answer(answer)),
             Step::Void => None,
         };
-        if let Some(reply) = &reply {
-            self.reply(*id, reply);
+        let goes_on = match &reply {
+            Some(Reply::Working(..)) => true,
+            Some(Reply::Answer(it)) => it.more,
+            _ => false,
+        };
+        let id = *id;
+        let news = match &reply {
+            Some(Reply::Working(topic, progress)) => {
+                let news = Some((*topic, *progress));
+                self.reported.replace(news) != news
+            }
+            reply => reply.is_some(),
+        };
+        if let Some(reply) = reply.filter(|_| news) {
+            self.reply(id, &reply);
         }
-        let goes_on = matches!(reply, Some(Reply::Working(..)));
-        if !goes_on {
-            tasks.pop_front();
+        // The others have their turn: a long one keeps nobody waiting.
+        match goes_on {
+            true => tasks.rotate_left(1),
+            false => drop(tasks.pop_front()),
         }
         goes_on
     }
@@ -337,7 +356,7 @@ impl Thread {
     fn frame(&self, id: u32, request: &FrameRequest, buffers: Vec<ArrayBuffer>) {
         let frame = self.engine.borrow_mut().frame(request);
         let mut buffers = buffers.into_iter();
-        let pixels: Array = [&frame.plot, &frame.overview]
+        let pixels: Array = [&frame.plot, &frame.overview, &frame.simulated]
             .map(|rgba| into_buffer(rgba, buffers.next()))
             .iter()
             .collect();

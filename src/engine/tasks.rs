@@ -3,13 +3,14 @@
 //! Invariant: a task is about the data that was loaded when it began; about other data it is void. Each
 //! step is a share of the work between which a cancel is heard. Pinned by `tests/it/panes.rs`.
 
+use super::simulating::{Simulated, Simulating, Stepped};
 use super::{Engine, Happened, config};
 use crate::advise::{self, EdgeAdvice};
 use crate::compare;
 use crate::herds;
 use crate::messages::{Answer, Question, Topic};
 use crate::observed::{self, Fitting, Observed};
-use crate::panes::{self, Callers};
+use crate::panes::{self, Block, Callers};
 use crate::scene;
 use crate::what_if::{Cases, Grid, KEYS};
 
@@ -26,13 +27,14 @@ enum Stage {
     Fitting(Box<(Observed, Fitting)>),
     Edges(Vec<EdgeAdvice>),
     Cases(Box<(Cases, Option<Grid>)>),
+    Simulating(Box<Simulating>),
 }
 
 /// What a step came to.
 pub enum Step {
     /// Steps done, and steps in all.
     More([u32; 2]),
-    /// This is the answer.
+    /// This is the answer, or what there is of it.
     Done(Box<Answer>),
     /// Other data is loaded.
     Void,
@@ -58,6 +60,7 @@ impl Engine {
             Topic::Timeouts => self.step_timeouts(task),
             Topic::WhatIf => self.step_what_if(task),
             Topic::Compare => self.compare(task),
+            Topic::Simulated => self.step_simulated(task),
         }
     }
 
@@ -67,6 +70,7 @@ impl Engine {
         loop {
             match self.step(&mut task) {
                 Step::More(_) => {}
+                Step::Done(answer) if answer.more => {}
                 Step::Done(answer) => return Some(*answer),
                 Step::Void => return None,
             }
@@ -143,6 +147,56 @@ impl Engine {
         Step::More([(progress.0 + cells.0) as u32, (progress.1 + cells.1) as u32])
     }
 
+    fn step_simulated(&mut self, task: &mut Task) -> Step {
+        let Question {
+            edge,
+            breaker,
+            simulate,
+            ..
+        } = &task.question;
+        let mut work = match std::mem::replace(&mut task.stage, Stage::Begun) {
+            Stage::Simulating(work) => work,
+            _ => {
+                let edge = self.loaded.edge_or_first(edge.as_ref());
+                let supposed = simulate.as_deref().unwrap_or_default().parse();
+                let Ok(supposed) = supposed else {
+                    return done(Topic::Simulated, Vec::new(), Vec::new());
+                };
+                let breaker = config(breaker.as_deref()).0;
+                match Simulating::new(&self.loaded, edge, &breaker, &supposed) {
+                    Ok(work) => Box::new(work),
+                    Err(why) => return done(Topic::Simulated, Vec::new(), vec![Block::Text(why)]),
+                }
+            }
+        };
+        let more = match work.step() {
+            Err(why) => return done(Topic::Simulated, Vec::new(), vec![Block::Text(why)]),
+            Ok(Stepped::More) => {
+                let progress = work.progress();
+                task.stage = Stage::Simulating(work);
+                return Step::More(progress);
+            }
+            Ok(Stepped::Drawn(dataset)) => {
+                let of = simulate.clone().unwrap_or_default();
+                self.simulated = Some(Simulated {
+                    of,
+                    dataset: *dataset,
+                });
+                true
+            }
+            Ok(Stepped::Row) => true,
+            Ok(Stepped::Done) => false,
+        };
+        let answer = Answer {
+            topic: Topic::Simulated,
+            attempts: Vec::new(),
+            blocks: work.blocks(),
+            more,
+        };
+        task.stage = Stage::Simulating(work);
+        Step::Done(Box::new(answer))
+    }
+
     fn compare(&self, task: &Task) -> Step {
         let Question { edge, viewport, .. } = &task.question;
         let calls = self.loaded.calls(self.loaded.edge_or_first(edge.as_ref()));
@@ -191,5 +245,6 @@ fn done(topic: Topic, attempts: Vec<herds::Attempt>, blocks: Vec<panes::Block>) 
         topic,
         attempts,
         blocks,
+        more: false,
     }))
 }

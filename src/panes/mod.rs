@@ -6,6 +6,7 @@
 
 mod compare;
 mod happened;
+mod simulated;
 mod timeouts;
 mod what_if;
 
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::compare::compare;
 pub use self::happened::{happened, range, withheld};
+pub use self::simulated::simulated;
 pub use self::timeouts::{Callers, MOST_EDGES, asked_pool, censored, in_flight, timeouts};
 pub use self::what_if::what_if;
 use crate::view::Viewport;
@@ -32,6 +34,17 @@ pub enum Block {
         head: Vec<String>,
         /// The rows.
         rows: Vec<Vec<Cell>>,
+    },
+    /// A figure that a person may correct.
+    Field {
+        /// What it is called, in links too.
+        key: String,
+        /// What it is.
+        value: String,
+        /// Where it comes from.
+        note: String,
+        /// The person has corrected it.
+        given: bool,
     },
 }
 

@@ -59,13 +59,14 @@ pub fn plot_area(card: [u32; 2], scale: f64) -> PlotArea {
 /// Draws grid, axes and labels of the span plot, and the mark at the picked trace.
 pub fn draw_plot_axes<DB: DrawingBackend>(
     area: &DrawingArea<DB, Shift>,
-    scene: &Scene,
+    viewport: Viewport,
+    marked: Option<u32>,
     style: &Style,
     scale: f64,
 ) -> Drawn<DB> {
     let pen = Pen::new(area, style, scale);
     let plot = plot_area(pen.size(), scale);
-    let on = Scale::new(scene.viewport, [plot.width, plot.height]);
+    let on = Scale::new(viewport, [plot.width, plot.height]);
     let (left, right) = (plot.x, plot.x + plot.width as i32);
     let (top, bottom) = (plot.y, plot.y + plot.height as i32);
     pen.rect(
@@ -74,7 +75,7 @@ pub fn draw_plot_axes<DB: DrawingBackend>(
         style.plot,
         1.0,
     )?;
-    let ticks = time_ticks(scene.viewport, f64::from(plot.width) / scale);
+    let ticks = time_ticks(viewport, f64::from(plot.width) / scale);
     for &time in &ticks.times {
         let x = left + on.x(time).round() as i32;
         pen.line([x, top], [x, bottom], style.grid)?;
@@ -89,7 +90,7 @@ pub fn draw_plot_axes<DB: DrawingBackend>(
         let at = [middle, bottom + pen.px(7.0)];
         pen.text(&label, at, (HPos::Center, VPos::Top), style.ink_3)?;
     }
-    for rank in rank_ticks(scene.viewport, f64::from(plot.height) / scale) {
+    for rank in rank_ticks(viewport, f64::from(plot.height) / scale) {
         let y = top + on.y(rank).round() as i32;
         pen.line([left, y], [right, y], style.grid)?;
         let label = format!("#{}", format::count(rank.into()));
@@ -100,7 +101,7 @@ pub fn draw_plot_axes<DB: DrawingBackend>(
             style.ink_3,
         )?;
     }
-    if let Some(rank) = scene.marked {
+    if let Some(rank) = marked {
         let y = top + (on.y(rank) + on.row_height() / 2.0).round() as i32;
         if (top..bottom).contains(&y) {
             let half = pen.px(4.0);

@@ -255,7 +255,8 @@ impl Picture {
             scale,
             self.lanes,
         )?;
-        charts::draw_plot_axes(&self.card(area, self.plot), scene, style, scale)?;
+        let card = self.card(area, self.plot);
+        charts::draw_plot_axes(&card, scene.viewport, scene.marked, style, scale)?;
         charts::draw_rates(&self.card(area, self.rates), scene, style, scale)?;
         let line = color(style.grid);
         for card in [self.overview, self.states, self.plot, self.rates] {

@@ -21,6 +21,8 @@ fn request(viewport: Option<Viewport>) -> FrameRequest {
         breaker: Some(HERD_BREAKER.to_owned()),
         shared: false,
         trace: None,
+        simulate: None,
+        simulated: [0, 0],
     }
 }
 

@@ -1,0 +1,194 @@
+//! What is simulated: the scenario, what is done about it, and the figures that a person may correct.
+//!
+//! Invariant: the controls show the view's choice, and each press changes that alone. A figure that cannot be read
+//! changes nothing and says what is expected.
+
+use std::rc::Rc;
+
+use wasm_bindgen::JsCast;
+use web_sys::{Event, HtmlElement, HtmlInputElement};
+
+use crate::dom;
+use crate::history::Gesture;
+use crate::page::App;
+use herdscope::estimate::Key;
+use herdscope::panes::Block;
+use herdscope::supposed::{FILE, Remedy, Supposed, scenario_names};
+
+pub fn install(app: &Rc<App>) {
+    let dom = &app.dom;
+    let select = dom.select("simulate");
+    for name in scenario_names() {
+        let option = dom.new_element("option", "", &name.replace('-', " "));
+        dom::set(&option, "value", name);
+        dom::fill(&select, &[&option]);
+    }
+    for remedy in Remedy::all().skip(1) {
+        let label = remedy.name().replace('_', " ");
+        let button = dom.button("small", &label, "data-remedy", remedy.name());
+        dom::fill(&dom.html("remedies"), &[&button]);
+    }
+    let it = app.clone();
+    dom.on("simulate", "change", move |_: Event| {
+        let name = it.dom.select("simulate").value();
+        change(&it, |before| {
+            let scenario = (name != FILE).then(|| name.clone());
+            let remedies = before.map_or_else(Vec::new, |it| it.remedies);
+            (!name.is_empty()).then(|| Supposed {
+                scenario,
+                remedies,
+                given: Default::default(),
+            })
+        });
+    });
+    let it = app.clone();
+    dom.on("remedies", "click", move |event: Event| {
+        let name = dom::pressed(&event, "data-remedy");
+        let remedy = name.as_deref().and_then(Remedy::of_name);
+        change(&it, |before| {
+            let (mut supposed, remedy) = (before?, remedy?);
+            supposed.switch(remedy, !supposed.remedies.contains(&remedy));
+            Some(supposed)
+        });
+    });
+    let it = app.clone();
+    dom.on("supposed", "change", move |event: Event| {
+        correct(&it, &event)
+    });
+}
+
+/// Changes the choice; nothing is simulated where there is none.
+fn change(app: &App, edit: impl FnOnce(Option<Supposed>) -> Option<Supposed>) {
+    app.change(Gesture::Step, |view| {
+        view.simulate = edit(chosen(view.simulate.as_deref())).map(|it| it.to_string());
+    });
+}
+
+fn chosen(text: Option<&str>) -> Option<Supposed> {
+    text?.parse().ok()
+}
+
+/// A person has typed a figure; an empty one is the file's again.
+fn correct(app: &App, event: &Event) {
+    let input = event
+        .target()
+        .and_then(|it| it.dyn_into::<HtmlInputElement>().ok());
+    let Some(input) = input else {
+        return;
+    };
+    let name = input.get_attribute("data-key");
+    let key = Key::ALL
+        .into_iter()
+        .find(|it| Some(it.name()) == name.as_deref());
+    let Some(key) = key else {
+        return;
+    };
+    let text = input.value();
+    let read = key.read(&text);
+    let wrong = read.is_none() && !text.trim().is_empty();
+    dom::set(&input, "aria-invalid", if wrong { "true" } else { "false" });
+    input.set_title(if wrong { key.expected() } else { "" });
+    if !wrong {
+        change(app, |before| {
+            let mut supposed = before?;
+            match read {
+                Some(value) => supposed.given.insert(key, value),
+                None => supposed.given.remove(&key),
+            };
+            Some(supposed)
+        });
+    }
+}
+
+/// Shows the choice, and makes room for its plot.
+pub fn render(app: &App) {
+    let simulate = app.state.borrow().view.simulate.clone();
+    let supposed = chosen(simulate.as_deref());
+    let dom = &app.dom;
+    let name = supposed
+        .as_ref()
+        .map_or("", |it| it.scenario.as_deref().unwrap_or(FILE));
+    dom.select("simulate").set_value(name);
+    let on = |remedy: &str| {
+        supposed
+            .as_ref()
+            .is_some_and(|it| it.remedies.iter().any(|it| it.name() == remedy))
+    };
+    let buttons = dom.html("remedies").children();
+    for at in 0..buttons.length() {
+        if let Some(button) = buttons.item(at)
+            && let Some(remedy) = button.get_attribute("data-remedy")
+        {
+            dom::set(
+                &button,
+                "aria-pressed",
+                if on(&remedy) { "true" } else { "false" },
+            );
+        }
+    }
+    let shown = supposed.is_some();
+    for id in ["supposing", "beside"] {
+        dom.show(id, shown);
+    }
+    dom.html("stage")
+        .set_class_name(if shown { "stage two" } else { "stage" });
+    let title = supposed.map_or_else(String::new, |it| {
+        let remedies: Vec<String> = it
+            .remedies
+            .iter()
+            .map(|it| it.name().replace('_', " "))
+            .collect();
+        let done = if remedies.is_empty() {
+            "as it was".to_owned()
+        } else {
+            remedies.join(" + ")
+        };
+        ["Simulated: ", &done].concat()
+    });
+    dom.text("beside-title", &title);
+}
+
+/// The figures, unless they are there already: a person may be typing.
+pub fn render_figures(app: &App, blocks: &[Block]) {
+    let dom = &app.dom;
+    let pane: HtmlElement = dom.html("supposed");
+    let fields = blocks.iter().filter_map(|it| match it {
+        Block::Field {
+            key,
+            value,
+            note,
+            given,
+        } => Some((key, value, note, given)),
+        _ => None,
+    });
+    let fields: Vec<_> = fields.collect();
+    let text = fields
+        .iter()
+        .fold(String::new(), |text, it| text + it.0 + it.1 + it.2 + ";");
+    if pane.get_attribute("data-of").as_deref() == Some(&text) {
+        return;
+    }
+    dom::set(&pane, "data-of", &text);
+    dom::clear(&pane);
+    for (key, value, note, &given) in fields {
+        let row = dom.new_element("div", "setting", "");
+        let label = dom.new_element("label", "", key);
+        let input = dom.new_element("input", if given { "given" } else { "" }, "");
+        let id = ["supposed-", key].concat();
+        for (name, value) in [
+            ("type", "text"),
+            ("id", &id),
+            ("data-key", key),
+            ("value", value),
+            ("spellcheck", "false"),
+        ] {
+            dom::set(&input, name, value);
+        }
+        dom::set(&label, "for", &id);
+        dom::fill(
+            &row,
+            &[&label, &dom.new_element("span", "says", note), &input],
+        );
+        dom::fill(&pane, &[&row]);
+    }
+}
