@@ -260,3 +260,19 @@ fn envoy_is_a_share_of_what_is_outstanding() {
     budget.settle(0, foreign, Outcome::Success);
     assert_eq!(drain(&mut budget, 0, Failure::Timeout).len(), 3);
 }
+
+#[test]
+fn envoy_counts_what_is_outstanding_and_retries_by_themselves() {
+    // 20 calls are out, and 4 retries: floor(0.2 * 24) = 4 is reached.
+    let mut budget = budget(BudgetSettings::ENVOY);
+    let mut firsts: Vec<Attempt> = (0..20).map(|_| budget.begin(0)).collect();
+    let mut retries = drain(&mut budget, 0, Failure::Timeout);
+    assert_eq!(retries.len(), 4);
+    // Ten calls are over, none of them a retry: 4 of max(3, floor(0.2 * 14)).
+    failed(&mut budget, firsts.split_off(10));
+    // Then 3 of max(3, floor(0.2 * 13)), and 2.
+    for allowed in [false, false, true] {
+        assert_eq!(budget.allows(0, Failure::Timeout), allowed);
+        failed(&mut budget, retries.pop().into_iter().collect());
+    }
+}
