@@ -5,10 +5,8 @@
 //! limits on processors) is off: a worker is held for as long as the throughput of full pods tells. O(spans · log).
 //! Pinned by `tests/it/estimate.rs`, against scenarios that are known.
 
-use std::collections::BTreeMap;
-
 use halfopen::Config;
-use herdscope_sim::{Demand, Group, Policy, Priority, Scenario, Service, Spread};
+use herdscope_sim::{Demand, Group, Policy, Scenario, Service, Spread};
 
 use crate::advise;
 use crate::calls::{CallOutcome, Calls, Edge};
@@ -116,13 +114,13 @@ pub fn estimate(
     dataset: &Dataset,
     edge: &Edge,
     breaker: &Config,
-    given: &BTreeMap<Key, String>,
+    given: &[(Key, String)],
 ) -> Estimate {
     let served = Served::of(&dataset.table, &edge.to);
     let facts: Vec<Fact> = Key::ALL
         .into_iter()
-        .map(|key| match given.get(&key) {
-            Some(value) => Fact {
+        .map(|key| match given.iter().find(|it| it.0 == key) {
+            Some((_, value)) => Fact {
                 key,
                 value: value.clone(),
                 source: "given by hand".to_owned(),
@@ -146,58 +144,39 @@ pub fn estimate(
             .map_or("", |it| &it.value)
     };
     let extent = dataset.table.extent().unwrap_or(0..1);
-    let curve = !given.contains_key(&Key::Demand) && withheld_calls(dataset, edge) == 0.0;
+    let curve = !given.iter().any(|it| it.0 == Key::Demand) && withheld_calls(dataset, edge) == 0.0;
     let demand = match curve {
         true => steps(&edge.calls, extent.start),
         false => Demand::steady(rate(value(Key::Demand)).unwrap_or(0.0)),
     };
-    let mut groups = vec![Group {
-        name: edge.from.clone(),
-        instances: edge.n_instances().unwrap_or(1) as u32,
-        demand,
-        calls: 0,
-        policy: Policy {
-            timeout: time(value(Key::Timeout)),
-            breaker: Some(breaker.clone()),
-            ..Policy::default()
-        },
-        priority: Priority::Critical,
-        needs: None,
-    }];
+    let policy = Policy {
+        timeout: time(value(Key::Timeout)),
+        breaker: Some(breaker.clone()),
+        ..Policy::default()
+    };
+    let mut groups = vec![group(edge, demand, policy)];
     let others = dataset
         .edges
         .iter()
         .filter(|it| it.to == edge.to && it.from != edge.from);
-    groups.extend(others.map(|it| Group {
-        name: it.from.clone(),
-        instances: it.n_instances().unwrap_or(1) as u32,
-        demand: steps(&it.calls, extent.start),
-        calls: 0,
-        policy: Policy {
+    groups.extend(others.map(|it| {
+        let policy = Policy {
             timeout: advise::timeout_in_use(&it.calls),
             ..Policy::default()
-        },
-        priority: Priority::Critical,
-        needs: None,
+        };
+        group(it, steps(&it.calls, extent.start), policy)
     }));
+    let work = Spread::LogNormal {
+        median: time(value(Key::Work)).unwrap_or(0),
+        sigma: served.sigma(),
+    };
     let service = Service {
-        name: edge.to.clone(),
         proxy: edge.via.first().cloned(),
-        pods: count(value(Key::Pods)).unwrap_or(1),
         least_loaded: 0.5,
         workers: count(value(Key::Workers)).unwrap_or(1),
-        work: Spread::LogNormal {
-            median: time(value(Key::Work)).unwrap_or(0),
-            sigma: served.sigma(),
-        },
         held: time(value(Key::Held)).map(Spread::same),
-        cpu: None,
-        cold: None,
-        slowing: 0.0,
         start: Spread::same(20_000_000_000),
-        shedding: None,
-        calls: None,
-        autoscaler: None,
+        ..Service::new(&edge.to, count(value(Key::Pods)).unwrap_or(1), work)
     };
     Estimate {
         scenario: Scenario {
@@ -295,6 +274,19 @@ fn quoted(text: &str) -> String {
         it => it.to_string(),
     });
     ["\"", &escaped.collect::<String>(), "\""].concat()
+}
+
+/// The callers of an edge.
+fn group(edge: &Edge, demand: Demand, policy: Policy) -> Group {
+    Group {
+        demand,
+        ..Group::new(
+            &edge.from,
+            edge.n_instances().unwrap_or(1) as u32,
+            0.0,
+            policy,
+        )
+    }
 }
 
 /// What the file tells of a figure, and how.
@@ -476,10 +468,8 @@ impl Served {
         while let Some(&first) = self.starts.get(from) {
             let step = ten_seconds(first);
             let to = self.starts.partition_point(|&it| ten_seconds(it) <= step);
-            let mut instances: Vec<u32> = self.instances[from..to].to_vec();
-            instances.retain(|&it| it != NONE);
-            instances.sort_unstable();
-            instances.dedup();
+            let mut instances = distinct(&self.instances[from..to]);
+            instances.retain(|&it| it != u64::from(NONE));
             all.push(instances.len() as u64);
             if full.binary_search(&step).is_ok() {
                 bad.push(instances.len() as u64);
@@ -493,13 +483,22 @@ impl Served {
 
     /// The most spans at once at an instance.
     fn workers(&self) -> u32 {
-        let mut ends: BTreeMap<u32, Vec<i64>> = BTreeMap::new();
+        // At each instance, how many began so far and how many of them have ended.
         let mut most = 1;
-        for (at, &start) in self.starts.iter().enumerate() {
-            let under_way = ends.entry(self.instances[at]).or_default();
-            under_way.retain(|&end| end > start);
-            under_way.push(self.ends[at]);
-            most = most.max(under_way.len());
+        for instance in self.by_instance() {
+            let mut ends: Vec<u64> = instance
+                .iter()
+                .map(|&at| self.ends[at as usize].max(0) as u64)
+                .collect();
+            order::sort_numbers(&mut ends);
+            let mut ended = 0;
+            for (begun, &at) in instance.iter().enumerate() {
+                let start = self.starts[at as usize].max(0) as u64;
+                while ended < begun && ends[ended] <= start {
+                    ended += 1;
+                }
+                most = most.max(begun + 1 - ended);
+            }
         }
         most as u32
     }
@@ -508,30 +507,49 @@ impl Served {
     fn held(&self, calls: &Calls) -> Option<u64> {
         let second = |at: i64| at.div_euclid(1_000_000_000);
         let full = timed_out(calls, second);
-        let mut begun: BTreeMap<(u32, i64), u64> = BTreeMap::new();
-        for (at, &start) in self.starts.iter().enumerate() {
-            let second = second(start);
-            if full.binary_search(&second).is_ok() {
-                *begun.entry((self.instances[at], second)).or_default() += 1;
-            }
+        let mut busiest: Vec<u64> = Vec::new();
+        for instance in self.by_instance() {
+            let seconds = instance.chunk_by(|&a, &b| {
+                second(self.starts[a as usize]) == second(self.starts[b as usize])
+            });
+            let full = seconds.filter(|it| {
+                let at = second(self.starts[it[0] as usize]);
+                full.binary_search(&at).is_ok()
+            });
+            busiest.extend(full.map(|it| it.len() as u64).max());
         }
-        let mut busiest: BTreeMap<u32, u64> = BTreeMap::new();
-        for ((instance, _), n) in begun {
-            let most = busiest.entry(instance).or_default();
-            *most = n.max(*most);
-        }
-        let mut busiest: Vec<u64> = busiest.into_values().collect();
-        let most = order::median(&mut busiest).filter(|&it| it > 0)?;
+        let most = order::median(&mut busiest)?;
         let held = u64::from(self.workers()) * 1_000_000_000 / most;
         (Some(held) > self.median()).then_some(held)
     }
+
+    /// The spans of each instance, by start.
+    fn by_instance(&self) -> Vec<Vec<u32>> {
+        let names = distinct(&self.instances);
+        let mut spans = vec![Vec::new(); names.len()];
+        for (at, instance) in self.instances.iter().enumerate() {
+            if let Ok(place) = names.binary_search(&u64::from(*instance)) {
+                spans[place].push(at as u32);
+            }
+        }
+        spans
+    }
+}
+
+/// Those that there are, in order.
+fn distinct(numbers: &[u32]) -> Vec<u64> {
+    let mut numbers: Vec<u64> = numbers.iter().map(|&it| it.into()).collect();
+    order::sort_numbers(&mut numbers);
+    numbers.dedup();
+    numbers
 }
 
 /// The steps of time in which calls timed out, in order.
 fn timed_out(calls: &Calls, step: impl Fn(i64) -> i64) -> Vec<i64> {
-    let those = (0..calls.len()).filter(|&at| calls.outcome[at] == CallOutcome::TimedOut);
+    let those = calls.by_end.iter().map(|&at| at as usize);
+    let those = those.filter(|&at| calls.outcome[at] == CallOutcome::TimedOut);
+    // By end, so they are in order.
     let mut steps: Vec<i64> = those.map(|at| step(calls.end[at])).collect();
-    steps.sort_unstable();
     steps.dedup();
     steps
 }
@@ -555,13 +573,16 @@ fn round_rate(per_second: f64) -> f64 {
     rate(&print_rate(per_second)).unwrap_or(per_second)
 }
 
+/// Digits with a point among them, to a thousandth.
 fn rate(text: &str) -> Option<f64> {
     let number = text.strip_suffix("/s")?.trim_end();
-    let plain = number.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    number
-        .parse()
-        .ok()
-        .filter(|it: &f64| plain && (0.0..=1e6).contains(it))
+    let (whole, rest) = number.split_once('.').unwrap_or((number, ""));
+    let mut thousandths: u64 = whole.parse().ok().filter(|&it| it <= 1_000_000)?;
+    for place in 0..3 {
+        let digit = rest.as_bytes().get(place).copied().unwrap_or(b'0');
+        thousandths = thousandths * 10 + u64::from(char::from(digit).to_digit(10)?);
+    }
+    (rest.len() <= 3).then_some(thousandths as f64 / 1e3)
 }
 
 fn count(text: &str) -> Option<u32> {

@@ -3,13 +3,10 @@
 //! Owns the text: where the scenario comes from, then the remedies and the figures given by hand, as in
 //! `file,with=ramp_2m+shed,pods=4`. Invariant: a printed choice reads back to itself. Pinned by `tests/it/supposed.rs`.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use herdscope_sim::Scenario;
-
-pub use herdscope_sim::Remedy;
+pub use herdscope_sim::{Remedy, SAMPLES};
 
 use crate::estimate::Key;
 
@@ -21,31 +18,11 @@ pub struct Supposed {
     /// What is done about it.
     pub remedies: Vec<Remedy>,
     /// Figures instead of the file's.
-    pub given: BTreeMap<Key, String>,
+    pub given: Vec<(Key, String)>,
 }
 
 /// What the loaded file's scenario is called.
 pub const FILE: &str = "file";
-
-/// The scenarios that come with the page, by name.
-const SCENARIOS: [(&str, &str); 2] = [
-    (
-        "thundering-herd",
-        include_str!("../scenarios/thundering-herd.toml"),
-    ),
-    ("herd", include_str!("../scenarios/herd.toml")),
-];
-
-/// The names of the scenarios that come with the page.
-pub fn scenario_names() -> impl Iterator<Item = &'static str> {
-    SCENARIOS.iter().map(|it| it.0)
-}
-
-/// A scenario that comes with the page.
-pub fn scenario(name: &str) -> Option<Scenario> {
-    let (_, text) = SCENARIOS.iter().find(|it| it.0 == name)?;
-    Scenario::from_toml(text).ok()
-}
 
 /// What cannot be read: a sentence follows from the place that has the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,13 +35,13 @@ impl FromStr for Supposed {
         let mut parts = text.split(',');
         let scenario = match parts.next() {
             Some(FILE) => None,
-            Some(name) if scenario_names().any(|it| it == name) => Some(name.to_owned()),
+            Some(name) if SAMPLES.contains(&name) => Some(name.to_owned()),
             _ => return Err(Unread),
         };
         let mut supposed = Supposed {
             scenario,
             remedies: Vec::new(),
-            given: BTreeMap::new(),
+            given: Vec::new(),
         };
         for part in parts {
             let (key, value) = part.split_once('=').ok_or(Unread)?;
@@ -80,7 +57,7 @@ impl FromStr for Supposed {
                 .find(|it| it.name() == key)
                 .ok_or(Unread)?;
             let value = key.read(value).ok_or(Unread)?;
-            supposed.given.insert(key, value);
+            supposed.give(key, Some(value));
         }
         Ok(supposed)
     }
@@ -107,8 +84,17 @@ impl Supposed {
     pub fn switch(&mut self, remedy: Remedy, on: bool) {
         self.remedies.retain(|&it| it != remedy);
         if on {
-            self.remedies.push(remedy);
-            self.remedies.sort_unstable();
+            let place = self.remedies.partition_point(|&it| it < remedy);
+            self.remedies.insert(place, remedy);
+        }
+    }
+
+    /// Gives a figure by hand, or takes the file's again.
+    pub fn give(&mut self, key: Key, value: Option<String>) {
+        self.given.retain(|it| it.0 != key);
+        if let Some(value) = value {
+            let place = self.given.partition_point(|it| it.0 < key);
+            self.given.insert(place, (key, value));
         }
     }
 }

@@ -13,12 +13,12 @@ use crate::history::Gesture;
 use crate::page::App;
 use herdscope::estimate::Key;
 use herdscope::panes::Block;
-use herdscope::supposed::{FILE, Remedy, Supposed, scenario_names};
+use herdscope::supposed::{FILE, Remedy, SAMPLES, Supposed};
 
 pub fn install(app: &Rc<App>) {
     let dom = &app.dom;
     let select = dom.select("simulate");
-    for name in scenario_names() {
+    for name in SAMPLES {
         let option = dom.new_element("option", "", &name.replace('-', " "));
         dom::set(&option, "value", name);
         dom::fill(&select, &[&option]);
@@ -37,7 +37,7 @@ pub fn install(app: &Rc<App>) {
             (!name.is_empty()).then(|| Supposed {
                 scenario,
                 remedies,
-                given: Default::default(),
+                given: Vec::new(),
             })
         });
     });
@@ -91,10 +91,7 @@ fn correct(app: &App, event: &Event) {
     if !wrong {
         change(app, |before| {
             let mut supposed = before?;
-            match read {
-                Some(value) => supposed.given.insert(key, value),
-                None => supposed.given.remove(&key),
-            };
+            supposed.give(key, read);
             Some(supposed)
         });
     }

@@ -14,20 +14,25 @@ mod draw;
 mod events;
 mod fleet;
 mod health;
+#[cfg(feature = "text")]
 mod keys;
 mod pods;
 mod remedies;
+mod samples;
 mod scenario;
 mod simulation;
 mod spans;
 mod summary;
 mod tally;
+#[cfg(feature = "text")]
 mod text;
 mod world;
 
 pub use autoscaler::{Hpa, Metric};
+#[cfg(feature = "text")]
 pub use keys::ScenarioError;
 pub use remedies::{HORIZON, Remedy, Variant, fingerprint, variants};
+pub use samples::{SAMPLES, sample};
 pub use scenario::{
     Act, Cold, Demand, Fault, Group, Hand, Point, Policy, Priority, Retries, Scenario, Service,
     Shedding, Spread,

@@ -12,6 +12,9 @@ pub use halfopen::companions::Priority;
 
 use crate::autoscaler::Hpa;
 
+/// When scenarios begin that do not say when, nanoseconds since 1970: 2026-09-26, 08:00 UTC.
+pub(crate) const STARTS_AT: i64 = 1_790_409_600_000_000_000;
+
 /// A simulated incident.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
@@ -127,7 +130,42 @@ pub struct Service {
     pub autoscaler: Option<Hpa>,
 }
 
+impl Group {
+    /// Processes that call the first service at a steady rate, requests a second of all of them.
+    pub fn new(name: &str, instances: u32, rate: f64, policy: Policy) -> Group {
+        Group {
+            name: name.to_owned(),
+            instances,
+            demand: Demand::steady(rate),
+            calls: 0,
+            policy,
+            priority: Priority::Critical,
+            needs: None,
+        }
+    }
+}
+
 impl Service {
+    /// A service with all else off.
+    pub fn new(name: &str, pods: u32, work: Spread) -> Service {
+        Service {
+            name: name.to_owned(),
+            proxy: None,
+            pods,
+            least_loaded: 1.0,
+            workers: 1,
+            work,
+            held: None,
+            cpu: None,
+            cold: None,
+            slowing: 0.0,
+            start: Spread::same(0),
+            shedding: None,
+            calls: None,
+            autoscaler: None,
+        }
+    }
+
     /// How many processors' work a pod can do.
     pub(crate) fn processors(&self) -> f64 {
         let workers = f64::from(self.workers.max(1));

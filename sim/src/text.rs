@@ -13,12 +13,9 @@ use halfopen::{Config, Jitter};
 use crate::autoscaler::{Hpa, Metric};
 use crate::keys::{Keys, Place, Result};
 use crate::scenario::{
-    Act, Cold, Demand, Fault, Group, Hand, Point, Policy, Quota, Retries, Scenario, Service,
-    Shedding, Spread,
+    Act, Cold, Demand, Fault, Group, Hand, Point, Policy, Quota, Retries, STARTS_AT, Scenario,
+    Service, Shedding, Spread,
 };
-
-/// 2026-09-26, 08:00 UTC.
-const STARTS_AT: i64 = 1_790_409_600_000_000_000;
 
 /// More instances, pods or workers than this are no small model.
 const MANY: u32 = 10_000;

@@ -1,6 +1,6 @@
 //! Scenario files: what they say, and what is said of those that are wrong.
 
-use herdscope_sim::{Act, Metric, Scenario, Shedding, Spread};
+use herdscope_sim::{Act, Metric, SAMPLES, Scenario, Shedding, Spread, sample};
 
 const SMALL: &str = r#"
 name = "small"
@@ -220,4 +220,15 @@ fn all_scenarios_of_the_project_can_be_read() {
         read += 1;
     }
     assert!(read > 0);
+}
+
+#[test]
+fn the_samples_are_what_their_files_say() {
+    for name in SAMPLES {
+        let path = format!("{}/../scenarios/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(path).expect("its file");
+        let read = Scenario::from_toml(&text).expect("a scenario");
+        assert_eq!(sample(name), Some(read), "{name}");
+    }
+    assert_eq!(sample("herd"), None);
 }

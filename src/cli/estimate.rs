@@ -25,7 +25,7 @@ pub struct Options {
 }
 
 pub fn run(options: &Options) -> Result<(), Failure> {
-    let given = options
+    let given: Vec<(Key, String)> = options
         .given
         .iter()
         .map(|it| figure(it))

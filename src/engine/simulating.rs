@@ -10,7 +10,7 @@ use crate::calls::Edge;
 use crate::dataset::Dataset;
 use crate::estimate::{Fact, estimate};
 use crate::panes::{self, Block};
-use crate::supposed::{self, Supposed};
+use crate::supposed::Supposed;
 
 /// So many seeds stand behind the table.
 pub const RUNS: usize = 50;
@@ -63,7 +63,7 @@ impl Simulating {
         let extent = dataset.table.extent();
         let (told, facts) = match &supposed.scenario {
             Some(name) => {
-                let scenario = supposed::scenario(name).ok_or("There is no such scenario.")?;
+                let scenario = herdscope_sim::sample(name).ok_or("There is no such scenario.")?;
                 (scenario, Vec::new())
             }
             None => {

@@ -1,6 +1,5 @@
 //! Scenarios told from spans: of scenarios that are known, and of real incidents' files.
 
-use std::collections::BTreeMap;
 use std::fs;
 
 use halfopen::Config;
@@ -23,7 +22,7 @@ fn dataset(seed: u64) -> Dataset {
     Dataset::of_rows("the herd".to_owned(), &run.rows(&scenario))
 }
 
-fn told(dataset: &Dataset, given: &BTreeMap<Key, String>) -> Estimate {
+fn told(dataset: &Dataset, given: &[(Key, String)]) -> Estimate {
     let edge = dataset.edge(Some(&("shop-web".to_owned(), "catalog".to_owned())));
     let breaker: Config = SETTINGS.parse().expect("settings");
     estimate(dataset, edge.expect("the edge"), &breaker, given)
@@ -37,7 +36,7 @@ fn value(estimate: &Estimate, key: Key) -> &str {
 #[test]
 fn a_known_scenario_is_found_again() {
     for seed in 1..=3 {
-        let it = told(&dataset(seed), &BTreeMap::new());
+        let it = told(&dataset(seed), &[]);
         let exact = [Key::Pods, Key::Workers, Key::Timeout, Key::Work].map(|key| value(&it, key));
         assert_eq!(exact, ["3", "1", "200ms", "2.5ms"], "seed {seed}");
         let shop = &it.scenario.groups[0];
@@ -73,7 +72,7 @@ fn a_known_scenario_is_found_again() {
 
 #[test]
 fn what_is_told_runs_as_what_it_was_told_from() {
-    let it = told(&dataset(1), &BTreeMap::new());
+    let it = told(&dataset(1), &[]);
     for (remedy, recovers) in [(Remedy::AsItWas, false), (Remedy::PreScale, true)] {
         let variant = Variant::new(&it.scenario, &[remedy]).expect("settings");
         let run = variant.run(1).expect("a run");
@@ -89,7 +88,7 @@ fn what_is_told_runs_as_what_it_was_told_from() {
 #[test]
 fn the_file_says_the_same_scenario() {
     let dataset = dataset(1);
-    let mut told = told(&dataset, &BTreeMap::new());
+    let mut told = told(&dataset, &[]);
     told.scenario.name = "a \"name\" \\ with\na \u{7}".to_owned();
     let read = Scenario::from_toml(&told.to_toml()).expect("a scenario");
     assert_eq!(read.name, told.scenario.name);
@@ -100,11 +99,11 @@ fn the_file_says_the_same_scenario() {
 
 #[test]
 fn what_is_given_is_taken() {
-    let given = BTreeMap::from([
+    let given = [
         (Key::Pods, "7".to_owned()),
         (Key::Demand, "20/s".to_owned()),
         (Key::Held, "5ms".to_owned()),
-    ]);
+    ];
     let it = told(&dataset(1), &given);
     assert_eq!(it.scenario.services[0].pods, 7);
     assert_eq!(

@@ -29,7 +29,7 @@ fn rows<'a>(answer: &'a Answer, first: &str) -> &'a [Vec<Cell>] {
 fn said(answer: &Answer) -> String {
     let text = |it: &Block| match it {
         Block::Heading(text) | Block::Text(text) | Block::Note(text) => text.clone(),
-        Block::Table { .. } => String::new(),
+        Block::Table { .. } | Block::Field { .. } => String::new(),
     };
     let said: Vec<String> = answer.blocks.iter().map(text).collect();
     said.join("\n")

@@ -37,13 +37,14 @@ fn a_full_view_reads_as_it_says() {
         replayed: Some(false),
         pool: Some(200),
         grid: [0, 1],
+        simulate: Some("file,with=ramp_2m+shed,pods=4".to_owned()),
     };
     assert_eq!(
         view.to_hash(),
         "v=1&src=file:Vorfall%2026%269.csv:13197365:00000000deadbeef\
          &as=trace=Trace%20ID,start=when@ms,zone=%2B02:00&src=https://host/b.json&t=-5..1790409661000000001&y=-1.5..740.25&edge=shop-web->catalog\
          &breaker=window=100,min=20,fail=50%25,open=60s,probes=10&shared=1&lanes=1&color=service\
-         &hide=tier:0&hide=service:a%20b&trace=b75fa26f&pane=trace&of=observed&pool=200&grid=window,min"
+         &hide=tier:0&hide=service:a%20b&trace=b75fa26f&pane=trace&of=observed&pool=200&grid=window,min&simulate=file,with=ramp_2m%2Bshed,pods=4"
     );
     assert_eq!(View::parse(&view.to_hash()), (view, Vec::new()));
 }
@@ -225,6 +226,7 @@ fn views() -> impl Strategy<Value = View> {
                 replayed,
                 pool,
                 grid,
+                simulate: None,
             },
         )
 }

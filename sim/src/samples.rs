@@ -1,0 +1,119 @@
+//! The scenarios that come with the page, where no TOML is read.
+//!
+//! Owns nothing: each is what the file of its name in `scenarios/` says. Pinned by `tests/scenario.rs`, which reads
+//! the files.
+
+use halfopen::companions::RetrySettings;
+use halfopen::{Config, Jitter};
+
+use crate::autoscaler::{Hpa, Metric};
+use crate::scenario::{
+    Act, Fault, Group, Hand, Policy, Quota, Retries, STARTS_AT, Scenario, Service, Shedding, Spread,
+};
+
+const MS: u64 = 1_000_000;
+const S: u64 = 1_000 * MS;
+
+/// Their names.
+pub const SAMPLES: [&str; 2] = ["thundering-herd", "retry-storm"];
+
+/// The scenario of that name.
+pub fn sample(name: &str) -> Option<Scenario> {
+    match name {
+        "thundering-herd" => Some(thundering_herd()),
+        "retry-storm" => Some(retry_storm()),
+        _ => None,
+    }
+}
+
+fn thundering_herd() -> Scenario {
+    let breaker: Option<Config> = "window=100,min=20,fail=50%,open=60s,probes=10".parse().ok();
+    let shop = Policy {
+        timeout: Some(200 * MS),
+        breaker,
+        ..Policy::default()
+    };
+    let basket = Policy {
+        timeout: Some(2 * S),
+        ..Policy::default()
+    };
+    Scenario {
+        name: "thundering herd".to_owned(),
+        starts_at: STARTS_AT,
+        duration: 600 * S,
+        network: 2_500_000,
+        groups: vec![
+            Group::new("shop-web", 4, 141.0, shop),
+            Group::new("basket", 2, 7.8, basket),
+        ],
+        services: vec![Service {
+            proxy: Some("edge-proxy".to_owned()),
+            held: Some(Spread::LogNormal {
+                median: 5 * MS,
+                sigma: 0.15,
+            }),
+            cpu: Some(Quota {
+                quota: 18 * MS,
+                period: 100 * MS,
+            }),
+            start: Spread::LogNormal {
+                median: 20 * S,
+                sigma: 0.2,
+            },
+            least_loaded: 0.5,
+            shedding: Some(Shedding::Length(100)),
+            autoscaler: Some(Hpa::new(Metric::Cpu { target: 80.0 }, 3, 20)),
+            ..Service::new(
+                "catalog",
+                3,
+                Spread::LogNormal {
+                    median: 2_500_000,
+                    sigma: 0.15,
+                },
+            )
+        }],
+        faults: Vec::new(),
+        hands: vec![Hand {
+            at: 220 * S,
+            act: Act::Scale {
+                service: 0,
+                pods: 12,
+            },
+        }],
+    }
+}
+
+fn retry_storm() -> Scenario {
+    let app = Policy {
+        timeout: Some(S),
+        retries: Some(Retries {
+            settings: RetrySettings {
+                attempts: 4,
+                base: 100 * MS,
+                jitter: Jitter::Full,
+                ..RetrySettings::default()
+            },
+            budget: None,
+        }),
+        ..Policy::default()
+    };
+    Scenario {
+        name: "retry storm".to_owned(),
+        starts_at: STARTS_AT,
+        duration: 300 * S,
+        network: 500_000,
+        groups: vec![Group::new("app", 4, 60.0, app)],
+        services: vec![Service {
+            workers: 10,
+            ..Service::new("api", 1, Spread::same(100 * MS))
+        }],
+        faults: vec![Fault {
+            at: 60 * S,
+            lasts: 5 * S,
+            service: 0,
+            takes: Some(5 * S),
+            fails: 0.0,
+        }],
+        hands: Vec::new(),
+    }
+}
