@@ -44,6 +44,9 @@ impl Stream {
     }
 }
 
+/// More than that many tries fail once in 10^21.
+const TRIES: u64 = 32;
+
 /// All draws of a seed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Draws {
@@ -93,12 +96,19 @@ impl Draws {
         }
     }
 
-    /// Normal, with a mean of 0 and a deviation of 1: Box and Muller's transform (1958).
+    /// Normal, with a mean of 0 and a deviation of 1: the polar method (Marsaglia and Bray, 1964). A try succeeds
+    /// in 79 of a hundred.
     fn normal(self, stream: Stream, at: u64) -> f64 {
-        let at = at.wrapping_mul(2);
-        let radius = (-2.0 * libm::log(self.unit(stream, at))).sqrt();
-        let angle = std::f64::consts::TAU * self.unit(stream, at.wrapping_add(1));
-        radius * libm::cos(angle)
+        let first = at.wrapping_mul(2 * TRIES);
+        for nth in (0..2 * TRIES).step_by(2) {
+            let side = |nth| 2.0 * self.unit(stream, first.wrapping_add(nth)) - 1.0;
+            let (x, y) = (side(nth), side(nth + 1));
+            let square = x * x + y * y;
+            if square < 1.0 && square > 0.0 {
+                return x * (-2.0 * libm::log(square) / square).sqrt();
+            }
+        }
+        0.0
     }
 }
 

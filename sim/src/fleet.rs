@@ -97,8 +97,9 @@ impl World {
             pods.push(pod);
         }
         // Those that are not ready yet go first, then the youngest.
-        pods.sort_by_key(|&it| (self.pods[it as usize].phase == Phase::Starting, it));
-        for &pod in pods.iter().skip(wanted as usize) {
+        let is_starting = |it: &u32| self.pods[*it as usize].phase == Phase::Starting;
+        let (starting, others): (Vec<u32>, Vec<u32>) = pods.into_iter().partition(is_starting);
+        for &pod in others.iter().chain(&starting).skip(wanted as usize) {
             self.pods[pod as usize].phase = Phase::Ending;
             self.services[service as usize]
                 .ready

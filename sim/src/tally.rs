@@ -4,6 +4,8 @@
 //! medians of the rest. Invariant: the order of the runs does not matter. O(runs · log(runs)). Pinned by the tests
 //! below.
 
+use herdscope_reader::order;
+
 use crate::summary::Summary;
 
 /// The figures of the runs of a variant so far.
@@ -11,8 +13,6 @@ use crate::summary::Summary;
 pub struct Tally {
     runs: Vec<Summary>,
 }
-
-const S: f64 = 1e9;
 
 /// What came of the runs of a variant.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,26 +23,26 @@ pub struct Figures {
     pub recovered: f64,
     /// Where the probability of that is with a confidence of 95 % (Wilson, 1927).
     pub interval: [f64; 2],
-    /// How long it took those that did, seconds: the median and the 90th percentile. `None`: there were none.
-    pub recover_s: Option<[f64; 2]>,
+    /// How long it took those that did, nanoseconds: the median and the 90th percentile. `None`: there were none.
+    pub recovery_ns: Option<[u64; 2]>,
     /// The median of the requests that were wanted.
-    pub requests: f64,
+    pub requests: u64,
     /// Those that were answered well.
-    pub served: f64,
+    pub served: u64,
     /// Those that were withheld.
-    pub withheld: f64,
+    pub withheld: u64,
     /// Those that failed.
-    pub failed: f64,
+    pub failed: u64,
     /// Those that the service refused.
-    pub shed: f64,
+    pub shed: u64,
     /// Attempts that workers were held for when nobody waited any more.
-    pub wasted: f64,
-    /// For how long, seconds.
-    pub wasted_s: f64,
-    /// Pods, times minutes.
-    pub pod_minutes: f64,
-    /// The share of the workers' time in which they had nothing to do.
-    pub idle: f64,
+    pub wasted: u64,
+    /// For how long.
+    pub wasted_ns: u64,
+    /// Pods, times nanoseconds.
+    pub pod_ns: u64,
+    /// The share of the workers' time in which they had nothing to do, millionths.
+    pub idle_ppm: u64,
 }
 
 impl Tally {
@@ -59,46 +59,35 @@ impl Tally {
     /// What came of them, whatever their order; `None` without any.
     pub fn figures(&self) -> Option<Figures> {
         let runs = self.runs.len();
-        if runs == 0 {
-            return None;
-        }
-        let seconds = |it: u64| it as f64 / S;
-        let mut recovery: Vec<f64> = self
-            .runs
-            .iter()
-            .filter_map(|it| it.recovery().map(seconds))
-            .collect();
-        recovery.sort_by(f64::total_cmp);
-        let median = |of: &dyn Fn(&Summary) -> f64| {
-            let mut values: Vec<f64> = self.runs.iter().map(of).collect();
-            values.sort_by(f64::total_cmp);
-            quantile(&values, 0.5)
+        let median = |of: &dyn Fn(&Summary) -> u64| {
+            let mut values: Vec<u64> = self.runs.iter().map(of).collect();
+            quantile(&mut values, 50)
         };
+        let recovered = self.runs.iter().filter_map(Summary::recovery);
+        let mut recovered: Vec<u64> = recovered.collect();
+        let recovery_ns = quantile(&mut recovered, 50).zip(quantile(&mut recovered, 90));
         Some(Figures {
             runs,
-            recovered: recovery.len() as f64 / runs as f64,
-            interval: wilson(recovery.len(), runs),
-            recover_s: (!recovery.is_empty())
-                .then(|| [quantile(&recovery, 0.5), quantile(&recovery, 0.9)]),
-            requests: median(&|it| it.requests as f64),
-            served: median(&|it| it.served as f64),
-            withheld: median(&|it| it.withheld as f64),
-            failed: median(&|it| it.failed as f64),
-            shed: median(&|it| it.shed as f64),
-            wasted: median(&|it| it.wasted as f64),
-            wasted_s: median(&|it| seconds(it.wasted_ns)),
-            pod_minutes: median(&|it| seconds(it.pod_ns) / 60.0),
-            idle: median(&|it| it.idle_ns as f64 / it.worker_ns.max(1) as f64),
+            requests: median(&|it| it.requests)?,
+            recovered: recovered.len() as f64 / runs as f64,
+            interval: wilson(recovered.len(), runs),
+            recovery_ns: recovery_ns.map(|(median, p90)| [median, p90]),
+            served: median(&|it| it.served)?,
+            withheld: median(&|it| it.withheld)?,
+            failed: median(&|it| it.failed)?,
+            shed: median(&|it| it.shed)?,
+            wasted: median(&|it| it.wasted)?,
+            wasted_ns: median(&|it| it.wasted_ns)?,
+            pod_ns: median(&|it| it.pod_ns)?,
+            idle_ppm: median(&|it| (it.idle_ns as f64 * 1e6 / it.worker_ns.max(1) as f64) as u64)?,
         })
     }
 }
 
-/// Of sorted values, between two neighbours where it falls between them.
-fn quantile(sorted: &[f64], share: f64) -> f64 {
-    let place = share * (sorted.len() - 1) as f64;
-    let below = place as usize;
-    let above = (below + 1).min(sorted.len() - 1);
-    sorted[below] + (sorted[above] - sorted[below]) * (place - below as f64)
+/// The smallest value that is not less than so many per cent of them (nearest rank); `None` without any.
+fn quantile(values: &mut [u64], percent: usize) -> Option<u64> {
+    let place = (values.len() * percent).div_ceil(100).checked_sub(1)?;
+    order::nth(values, place)
 }
 
 /// Wilson's score interval at 95 %.
@@ -140,14 +129,20 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_lie_between_neighbours() {
-        let values = [1.0, 2.0, 4.0, 8.0];
-        for (share, expected) in [(0.0, 1.0), (0.5, 3.0), (0.9, 6.8), (1.0, 8.0)] {
-            assert!(
-                (quantile(&values, share) - expected).abs() < 1e-12,
-                "{share}"
+    fn a_quantile_is_one_of_the_values() {
+        for (values, percent, expected) in [
+            (&[][..], 50, None),
+            (&[7], 90, Some(7)),
+            (&[8, 1, 4, 2], 50, Some(2)),
+            (&[8, 1, 4, 2], 90, Some(8)),
+            (&[5, 3, 1], 50, Some(3)),
+            (&[10, 9, 8, 7, 6, 5, 4, 3, 2, 1], 90, Some(9)),
+        ] {
+            assert_eq!(
+                quantile(&mut values.to_vec(), percent),
+                expected,
+                "{values:?}"
             );
         }
-        assert_eq!(quantile(&[7.0], 0.9), 7.0);
     }
 }

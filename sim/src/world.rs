@@ -9,6 +9,7 @@ use std::rc::Rc;
 
 use halfopen::companions::{Ended, Failure, Retried};
 use halfopen::{Cause, ConfigError, State};
+use herdscope_reader::order;
 
 use crate::calls::{Answer, AtCallee, Attempt, Caller, Fate, NONE, NotMade, Of, Request};
 use crate::draw::{Draws, Stream};
@@ -575,7 +576,8 @@ impl World {
             }
         }
         // Breakers tell what came due before somebody noticed.
-        self.states.sort_by_key(|it| (it.at, it.group, it.instance));
+        let place = |it: &StateChange| (it.at, it.group, it.instance);
+        self.states = order::sorted(self.states, &mut |a, b| place(a).cmp(&place(b)));
         let mut run = Run {
             summary: Summary::default(),
             states: self.states,

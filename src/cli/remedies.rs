@@ -188,19 +188,27 @@ fn as_json(variants: &[Variant], measured: &Measured) -> Value {
             "same_as": same.map(|it| &variants[it].name),
             "recovered": it.recovered,
             "interval": it.interval,
-            "recover_s": { "median": it.recover_s.map(|it| it[0]), "p90": it.recover_s.map(|it| it[1]) },
+            "recover_s": { "median": recovery(it, 0), "p90": recovery(it, 1) },
             "requests": it.requests,
             "served": it.served,
             "withheld": it.withheld,
             "failed": it.failed,
             "shed": it.shed,
             "wasted": it.wasted,
-            "wasted_ns": ns((it.wasted_s * 1e9) as u64),
-            "pod_minutes": it.pod_minutes,
-            "idle_share": it.idle,
+            "wasted_ns": ns(it.wasted_ns),
+            "pod_minutes": it.pod_ns as f64 / MINUTE,
+            "idle_share": it.idle_ppm as f64 / 1e6,
         })
     };
     json!({ "runs": measured.runs, "remedies": rows.map(row).collect::<Vec<_>>() })
+}
+
+const SECOND: f64 = 1e9;
+const MINUTE: f64 = 60.0 * SECOND;
+
+/// The median or the 90th percentile of the times to recover, seconds.
+fn recovery(it: &Figures, at: usize) -> Option<f64> {
+    it.recovery_ns.map(|it| it[at] as f64 / SECOND)
 }
 
 /// The columns of the table.
@@ -223,11 +231,9 @@ fn rows(variants: &[Variant], measured: &Measured) -> Vec<[String; 11]> {
     let rows = variants.iter().zip(&measured.figures);
     let row = |(variant, it): (&Variant, &Figures)| {
         let percent = |share: f64| format!("{:.0} %", 100.0 * share);
-        let share = |n: f64| format!("{:.1} %", 100.0 * n / it.requests.max(1.0));
-        let seconds = |at: usize| {
-            it.recover_s
-                .map_or("-".to_owned(), |it| format!("{:.0} s", it[at]))
-        };
+        let share = |n: u64| format!("{:.1} %", 100.0 * n as f64 / it.requests.max(1) as f64);
+        let seconds =
+            |at: usize| recovery(it, at).map_or_else(|| "-".to_owned(), |it| format!("{it:.0} s"));
         let [low, high] = it.interval;
         [
             variant.name.clone(),
@@ -238,9 +244,9 @@ fn rows(variants: &[Variant], measured: &Measured) -> Vec<[String; 11]> {
             share(it.served),
             share(it.withheld),
             share(it.failed + it.shed),
-            format!("{:.0} s", it.wasted_s),
-            format!("{:.0}", it.pod_minutes),
-            percent(it.idle),
+            format!("{:.0} s", it.wasted_ns as f64 / SECOND),
+            format!("{:.0}", it.pod_ns as f64 / MINUTE),
+            percent(it.idle_ppm as f64 / 1e6),
         ]
     };
     rows.map(row).collect()

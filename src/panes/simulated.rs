@@ -2,7 +2,7 @@
 
 use herdscope_sim::Figures;
 
-use super::{Block, Cell, DASH, head, percent};
+use super::{Block, Cell, head, or_dash};
 use crate::estimate::Fact;
 use crate::format;
 
@@ -56,20 +56,17 @@ fn row(name: &str, it: Option<&Figures>) -> Vec<Cell> {
         return row;
     };
     let whole = |share: f64| format::fixed(share * 100.0, 0);
-    let seconds = |it: f64| format::duration((it * 1e9) as u64);
-    let share = |n: f64| percent(n / it.requests.max(1.0)).into();
+    let share = |n: u64| format::share(n, it.requests).into();
     let [low, high] = it.interval.map(whole);
     let recovered = [&whole(it.recovered), " % (", &low, "\u{2013}", &high, ")"].concat();
     row.extend([
         recovered.into(),
-        it.recover_s
-            .map_or_else(|| DASH.to_owned(), |it| seconds(it[0]))
-            .into(),
+        or_dash(it.recovery_ns.map(|it| it[0])).into(),
         share(it.served),
         share(it.withheld),
         share(it.failed + it.shed),
-        seconds(it.wasted_s).into(),
-        format::fixed(it.pod_minutes, 0).into(),
+        format::duration(it.wasted_ns).into(),
+        format::count(it.pod_ns / 60_000_000_000).into(),
     ]);
     row
 }
