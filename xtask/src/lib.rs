@@ -14,10 +14,12 @@ pub mod files;
 pub mod fuzz;
 pub mod page;
 pub mod python;
+mod reorder;
 pub mod run;
 pub mod shorten;
 pub mod size;
 pub mod tools;
+mod wasm;
 
 use std::path::{Path, PathBuf};
 

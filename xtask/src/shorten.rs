@@ -2,20 +2,18 @@
 //!
 //! wasm-bindgen calls what the wasm imports by long names with a hash, some three hundred of them, each in
 //! both files: a fortieth of the page's weight. Trunk calls this when both are made. Owns the renaming and
-//! the loss of comments that stand on lines of their own and of all indentation. Invariant: a name is given up in both files or in none; what
-//! the wasm exports keeps its name. Pinned by `tests` below, and by every browser test.
+//! the loss of comments that stand on lines of their own and of all indentation; the order of functions is
+//! `reorder`'s. Invariant: a name is given up in both files or in none; what the wasm exports keeps its name. Pinned by `tests` below, and by every browser test.
 
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::Result;
+use crate::wasm::{self, Bytes};
+use crate::{Result, reorder};
 
 /// Names shorter than this are kept.
 const LONG: usize = 6;
-
-const IMPORTS: u8 = 2;
-const EXPORTS: u8 = 7;
 
 /// Shortens the names in the glue and the wasm of a built page.
 pub fn shorten(folder: &Path) -> Result<()> {
@@ -37,6 +35,7 @@ pub fn shorten(folder: &Path) -> Result<()> {
     let broken = || format!("{} is no wasm module", wasm.display());
     let short = short_names(&module).ok_or_else(broken)?;
     let module = renamed(&module, &short).ok_or_else(broken)?;
+    let module = reorder::reordered(&module).ok_or_else(broken)?;
     let write = |path: &Path, bytes: &[u8]| {
         fs::write(path, bytes).map_err(|error| format!("cannot write {}: {error}", path.display()))
     };
@@ -61,17 +60,17 @@ type Names = HashMap<String, String>;
 fn short_names(module: &[u8]) -> Option<Names> {
     let mut exported = Vec::new();
     let mut imported: Vec<String> = Vec::new();
-    for (id, content) in sections(module)? {
+    for (id, content) in wasm::sections(module)? {
         let mut bytes = Bytes(content);
         match id {
-            EXPORTS => {
+            wasm::EXPORTS => {
                 for _ in 0..bytes.number()? {
                     exported.push(bytes.name()?.to_owned());
-                    bytes.take(1)?;
+                    bytes.byte()?;
                     bytes.number()?;
                 }
             }
-            IMPORTS => {
+            wasm::IMPORTS => {
                 for _ in 0..bytes.number()? {
                     bytes.name()?;
                     imported.push(bytes.name()?.to_owned());
@@ -95,28 +94,25 @@ fn short_names(module: &[u8]) -> Option<Names> {
 
 /// The module with other names for what it imports.
 fn renamed(module: &[u8], short: &Names) -> Option<Vec<u8>> {
-    let mut out = module.get(..8)?.to_vec();
-    for (id, content) in sections(module)? {
+    let mut out = wasm::HEAD.to_vec();
+    for (id, content) in wasm::sections(module)? {
         let mut section = Vec::new();
-        if id == IMPORTS {
+        if id == wasm::IMPORTS {
             let mut bytes = Bytes(content);
             let n_imports = bytes.number()?;
-            push_number(&mut section, n_imports);
+            wasm::push_number(&mut section, n_imports);
             for _ in 0..n_imports {
                 for _ in 0..2 {
                     let name = bytes.name()?;
                     let name = short.get(name).map_or(name, String::as_str);
-                    push_number(&mut section, name.len() as u64);
-                    section.extend_from_slice(name.as_bytes());
+                    wasm::push_sized(&mut section, name.as_bytes());
                 }
                 section.extend_from_slice(bytes.kind()?);
             }
         } else {
             section.extend_from_slice(content);
         }
-        out.push(id);
-        push_number(&mut out, section.len() as u64);
-        out.extend(section);
+        wasm::push_section(&mut out, id, &section);
     }
     Some(out)
 }
@@ -168,84 +164,6 @@ fn flush(text: &str) -> String {
     out
 }
 
-/// The sections of a module, each with its number.
-fn sections(module: &[u8]) -> Option<Vec<(u8, &[u8])>> {
-    let mut bytes = Bytes(module.strip_prefix(b"\0asm\x01\0\0\0")?);
-    let mut found = Vec::new();
-    while !bytes.0.is_empty() {
-        let id = bytes.take(1)?[0];
-        let length = bytes.number()?;
-        found.push((id, bytes.take(length)?));
-    }
-    Some(found)
-}
-
-/// What is left of some bytes.
-struct Bytes<'a>(&'a [u8]);
-
-impl<'a> Bytes<'a> {
-    fn take(&mut self, n: u64) -> Option<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(n.try_into().ok()?)?;
-        self.0 = rest;
-        Some(taken)
-    }
-
-    /// A number in the form LEB128.
-    fn number(&mut self) -> Option<u64> {
-        let mut number = 0;
-        for shift in (0..35).step_by(7) {
-            let byte = u64::from(self.take(1)?[0]);
-            number |= (byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Some(number);
-            }
-        }
-        None
-    }
-
-    fn name(&mut self) -> Option<&'a str> {
-        let length = self.number()?;
-        std::str::from_utf8(self.take(length)?).ok()
-    }
-
-    /// What kind of thing is imported.
-    fn kind(&mut self) -> Option<&'a [u8]> {
-        let whole = self.0;
-        match self.take(1)?[0] {
-            0 => {
-                self.number()?;
-            }
-            1 => {
-                self.take(1)?;
-                self.limits()?;
-            }
-            2 => self.limits()?,
-            3 => {
-                self.take(2)?;
-            }
-            _ => return None,
-        }
-        Some(&whole[..whole.len() - self.0.len()])
-    }
-
-    fn limits(&mut self) -> Option<()> {
-        let flags = self.take(1)?[0];
-        self.number()?;
-        if flags & 1 == 1 {
-            self.number()?;
-        }
-        Some(())
-    }
-}
-
-fn push_number(out: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        out.push(number as u8 & 0x7f | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -265,8 +183,8 @@ mod tests {
         [
             b"\0asm\x01\0\0\0".to_vec(),
             section(1, vec![1, 0x60, 0, 0]),
-            section(IMPORTS, imports),
-            section(EXPORTS, exports),
+            section(wasm::IMPORTS, imports),
+            section(wasm::EXPORTS, exports),
         ]
         .concat()
     }
