@@ -13,6 +13,7 @@ use std::collections::HashMap;
 
 use rustc_hash::FxHashMap;
 
+use crate::column::Column;
 use crate::order::{self, sorted};
 use crate::outcome::Outcome;
 use crate::retries::Retries;
@@ -39,17 +40,17 @@ pub struct Edge {
 #[derive(Clone, Debug, Default)]
 pub struct Calls {
     /// The client span; the callee's where no span of its caller stands for the call alone.
-    pub span: Vec<SpanIdx>,
+    pub span: Column<SpanIdx>,
     /// Nanoseconds since 1970.
-    pub start: Vec<i64>,
+    pub start: Column<i64>,
     /// Nanoseconds since 1970; equal to `start` where the duration is unknown.
-    pub end: Vec<i64>,
+    pub end: Column<i64>,
     /// How it ended.
-    pub outcome: Vec<CallOutcome>,
+    pub outcome: Column<CallOutcome>,
     /// Index into `instances`.
-    pub instance: Vec<u32>,
+    pub instance: Column<u32>,
     /// The calls by end; ties by place in these columns, which is by start.
-    pub by_end: Vec<u32>,
+    pub by_end: Column<u32>,
     /// The caller's processes by name; a last `None` for calls that do not tell theirs.
     pub instances: Vec<Option<String>>,
 }
@@ -287,15 +288,15 @@ const ROUND_MS: &[u64] = &[
 /// For each span, the first of its children that received a call: one of another service, or the server
 /// span under a client span where a service calls itself.
 struct Links {
-    child: Vec<u32>,
+    child: Column<u32>,
     /// Spans without a kind under which several calls were received while they lasted.
-    fans_out: Vec<bool>,
+    fans_out: Column<bool>,
 }
 
 impl Links {
     fn of(table: &SpanTable) -> Links {
-        let mut child = vec![NONE; table.len()];
-        let mut fans_out = vec![false; table.len()];
+        let mut child = Column::of(NONE, table.len());
+        let mut fans_out = Column::of(false, table.len());
         // Spans of a trace stand by start, so the first to be met is the first to start.
         for at in 0..table.len() {
             if let Parent::Span(SpanIdx(parent)) = table.parent(SpanIdx(at as u32)) {
@@ -557,7 +558,7 @@ fn calls(table: &SpanTable, caller: Option<ServiceIdx>, spans: Vec<SpanIdx>) -> 
         .enumerate()
         .map(|(at, &name)| (name, at as u32))
         .collect();
-    let end: Vec<i64> = spans.iter().map(|&it| table.end(it)).collect();
+    let end: Column<i64> = spans.iter().map(|&it| table.end(it)).collect();
     let by_end =
         order::sorted_indices(end.len(), &mut |a, b| end[a as usize].cmp(&end[b as usize]));
     let outcome = |span: &SpanIdx| match table.outcome[column(span)] {
@@ -575,8 +576,8 @@ fn calls(table: &SpanTable, caller: Option<ServiceIdx>, spans: Vec<SpanIdx>) -> 
             .iter()
             .map(|&name| (name != NONE).then(|| table.names.get(name).to_owned()))
             .collect(),
-        span: spans,
+        span: spans.into(),
         end,
-        by_end,
+        by_end: by_end.into(),
     }
 }

@@ -5,6 +5,7 @@
 //! O(n log n). Pinned by `tests/it/engine.rs` and `tests/it/files.rs`.
 
 use crate::calls::{self, Calls, Edge};
+use crate::column::Column;
 use crate::files::{self, FileFacts, Files};
 use crate::ingest::time::print_duration;
 use crate::ingest::{Assumed, Reading, Told};
@@ -44,7 +45,7 @@ pub struct Dataset {
     /// What was noticed in reading, whatever is said about failures.
     pub(crate) noticed: Issues,
     /// How the files say that spans ended.
-    recorded: Vec<Outcome>,
+    recorded: Column<Outcome>,
     /// What the overview and the rates count where there is no edge.
     arrivals: Calls,
     no_calls: Calls,

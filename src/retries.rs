@@ -70,7 +70,7 @@ pub fn logical(table: &SpanTable, calls: &Calls) -> Calls {
     }
     let end = &made.end;
     made.by_end =
-        order::sorted_indices(end.len(), &mut |a, b| end[a as usize].cmp(&end[b as usize]));
+        order::sorted_indices(end.len(), &mut |a, b| end[a as usize].cmp(&end[b as usize])).into();
     made
 }
 

@@ -9,6 +9,7 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
+use crate::column::Column;
 use crate::issues::{Code, Issues};
 use crate::order;
 use crate::outcome::Outcome;
@@ -43,46 +44,46 @@ pub enum Parent {
 #[derive(Clone, Debug, Default)]
 pub struct SpanTable {
     /// Nanoseconds since 1970, UTC.
-    pub start: Vec<i64>,
+    pub start: Column<i64>,
     /// Nanoseconds; [`UNKNOWN_DURATION`] where the file does not tell.
-    pub duration: Vec<u64>,
+    pub duration: Column<u64>,
     /// The rank of the span's trace.
-    pub rank: Vec<Rank>,
+    pub rank: Column<Rank>,
     /// The service that recorded the span.
-    pub service: Vec<ServiceIdx>,
+    pub service: Column<ServiceIdx>,
     /// Client, server, ...
-    pub kind: Vec<Kind>,
+    pub kind: Column<Kind>,
     /// How it ended.
-    pub outcome: Vec<Outcome>,
+    pub outcome: Column<Outcome>,
     /// Index of the parent span; [`NONE`] for roots, `MISSING` for orphans. See [`SpanTable::parent`].
-    parent: Vec<u32>,
+    parent: Column<u32>,
     /// The span's id, in `span_ids`.
-    pub span_id: Vec<u32>,
+    pub span_id: Column<u32>,
     /// The span's name, in `names`.
-    pub operation: Vec<u32>,
+    pub operation: Column<u32>,
     /// The process that recorded it, in `names`; [`NONE`] where unknown.
-    pub instance: Vec<u32>,
+    pub instance: Column<u32>,
     /// The service that its attributes name as called, in `names`; [`NONE`] where they do not.
-    pub peer: Vec<u32>,
+    pub peer: Column<u32>,
     /// The status message, in `names`.
-    pub message: Vec<u32>,
+    pub message: Column<u32>,
     /// The row in its file; the header is row 1.
-    pub row: Vec<u32>,
+    pub row: Column<u32>,
     /// What it records of the breaker that its call passed, in `names`; [`NONE`] where it does not, no
     /// entries where no span does. See [`SpanTable::recorded_of_call`].
-    pub breaker: Vec<u32>,
+    pub breaker: Column<u32>,
     /// Which of several files it stands in; no entries where there is one.
-    pub file: Vec<u16>,
+    pub file: Column<u16>,
     /// Where the spans of each trace begin, one entry more than there are traces.
-    trace_start: Vec<u32>,
+    trace_start: Column<u32>,
     /// The id of each trace, in `trace_ids`.
-    trace_id: Vec<u32>,
+    trace_id: Column<u32>,
     /// When each trace began, for the order: its first client span, or its first span. Ascending.
-    trace_began: Vec<i64>,
+    trace_began: Column<i64>,
     /// The name of each service, in `names`.
-    service_name: Vec<u32>,
+    service_name: Column<u32>,
     /// The depth of each service in the call chain: 0 for the outermost caller.
-    tier: Vec<u8>,
+    tier: Column<u8>,
     trace_ids: Strings,
     span_ids: Strings,
     /// Texts of `operation`, `instance`, `peer`, `message` and `breaker`, and the names of breakers.
@@ -268,7 +269,7 @@ impl SpanTable {
     /// Resolves parents within each trace, and breaks cycles.
     fn link(&mut self, rows: &SpanRows, order: &[u32], issues: &mut Issues) {
         let mut by_id: Vec<u32> = Vec::new();
-        let mut parent = vec![NONE; self.len()];
+        let mut parent = Column::of(NONE, self.len());
         for rank in 0..self.n_traces() {
             let spans = self.trace(Rank(rank));
             by_id.clear();
@@ -355,10 +356,11 @@ pub fn end_of(start: i64, duration: u64) -> i64 {
 }
 
 /// The rank of each trace, by its index in `rows.trace_ids`, and when each began, by rank.
-fn rank_traces(rows: &SpanRows) -> (Vec<u32>, Vec<i64>) {
+fn rank_traces(rows: &SpanRows) -> (Column<u32>, Column<i64>) {
     let n = rows.trace_ids.len();
-    let (mut first, mut first_client) = (vec![i64::MAX; n], vec![i64::MAX; n]);
-    let mut seen = vec![false; n];
+    let mut first = Column::of(i64::MAX, n);
+    let mut first_client = first.clone();
+    let mut seen = Column::of(false, n);
     for at in 0..rows.len() {
         let trace = rows.trace[at] as usize;
         seen[trace] = true;
@@ -378,7 +380,7 @@ fn rank_traces(rows: &SpanRows) -> (Vec<u32>, Vec<i64>) {
     };
     let mut traces: Vec<u32> = (0..n as u32).filter(|&it| seen[it as usize]).collect();
     order::sort(&mut traces, &mut |a, b| key(a).cmp(&key(b)));
-    let mut ranks = vec![NONE; n];
+    let mut ranks = Column::of(NONE, n);
     for (rank, &trace) in traces.iter().enumerate() {
         ranks[trace as usize] = rank as u32;
     }
@@ -389,7 +391,7 @@ fn rank_traces(rows: &SpanRows) -> (Vec<u32>, Vec<i64>) {
 }
 
 /// The rows in the table's order, without those that say the same as another.
-fn span_order(rows: &SpanRows, ranks: &[u32], issues: &mut Issues) -> Vec<u32> {
+fn span_order(rows: &SpanRows, ranks: &Column<u32>, issues: &mut Issues) -> Vec<u32> {
     let rank = |at: u32| ranks[rows.trace[at as usize] as usize];
     let mut order: Vec<u32> = (0..rows.len() as u32).collect();
     // The texts settle what times leave open, so that the order of rows decides nothing.
@@ -398,7 +400,7 @@ fn span_order(rows: &SpanRows, ranks: &[u32], issues: &mut Issues) -> Vec<u32> {
         let times = |at: usize| (rows.start[at], Reverse(rows.duration[at]));
         (rank(a), times(i)).cmp(&(rank(b), times(j))).then_with(|| {
             let key = |at: usize| {
-                let name = |column: &[u32]| rows.names.get(column[at]);
+                let name = |column: &Column<u32>| rows.names.get(column[at]);
                 (
                     rows.span_ids.get(rows.span[at]),
                     (rows.kind[at], rows.outcome[at]),
@@ -431,7 +433,7 @@ fn span_order(rows: &SpanRows, ranks: &[u32], issues: &mut Issues) -> Vec<u32> {
 }
 
 pub(crate) fn says_the_same(rows: &SpanRows, a: usize, b: usize) -> bool {
-    fn same<T: PartialEq>(column: &[T], a: usize, b: usize) -> bool {
+    fn same<T: PartialEq>(column: &Column<T>, a: usize, b: usize) -> bool {
         column[a] == column[b]
     }
     same(&rows.trace, a, b)
@@ -451,39 +453,45 @@ pub(crate) fn says_the_same(rows: &SpanRows, a: usize, b: usize) -> bool {
 
 /// The services in the order of their names, and the number of each by its index in `names`.
 struct ServiceNumbers {
-    names: Vec<u32>,
-    number: Vec<u16>,
+    names: Column<u32>,
+    number: Column<u16>,
 }
 
 /// More services than a file ever has; those beyond it share the last number.
 const MOST_SERVICES: usize = u16::MAX as usize;
 
 fn service_numbers(rows: &SpanRows) -> ServiceNumbers {
-    let mut seen = vec![false; rows.names.len()];
+    let mut seen = Column::of(false, rows.names.len());
     for &service in &rows.service {
         seen[service as usize] = true;
     }
-    let mut names: Vec<u32> = (0..seen.len() as u32)
+    let mut names: Column<u32> = (0..seen.len() as u32)
         .filter(|&it| seen[it as usize])
         .collect();
     order::sort(&mut names, &mut |a, b| {
         rows.names.get(a).cmp(rows.names.get(b))
     });
     names.truncate(MOST_SERVICES);
-    let mut number = vec![names.len().saturating_sub(1) as u16; rows.names.len()];
+    let last = names.len().saturating_sub(1) as u16;
+    let mut number = Column::of(last, rows.names.len());
     for (at, &name) in names.iter().enumerate() {
         number[name as usize] = at as u16;
     }
     ServiceNumbers { names, number }
 }
 
-fn gather(rows: &SpanRows, ranks: &[u32], order: &[u32], services: &ServiceNumbers) -> SpanTable {
-    fn take<T: Copy>(column: &[T], order: &[u32]) -> Vec<T> {
+fn gather(
+    rows: &SpanRows,
+    ranks: &Column<u32>,
+    order: &[u32],
+    services: &ServiceNumbers,
+) -> SpanTable {
+    fn take<T: Copy>(column: &Column<T>, order: &[u32]) -> Column<T> {
         order.iter().map(|&at| column[at as usize]).collect()
     }
     let trace = take(&rows.trace, order);
-    let rank: Vec<Rank> = trace.iter().map(|&it| Rank(ranks[it as usize])).collect();
-    let (mut trace_start, mut trace_id) = (Vec::new(), Vec::new());
+    let rank = trace.iter().map(|&it| Rank(ranks[it as usize])).collect();
+    let (mut trace_start, mut trace_id) = (Column::default(), Column::default());
     for (at, &id) in trace.iter().enumerate() {
         if at == 0 || trace[at - 1] != id {
             trace_start.push(at as u32);
@@ -501,7 +509,7 @@ fn gather(rows: &SpanRows, ranks: &[u32], order: &[u32], services: &ServiceNumbe
             .collect(),
         kind: take(&rows.kind, order),
         outcome: take(&rows.outcome, order),
-        parent: Vec::new(),
+        parent: Column::default(),
         span_id: take(&rows.span, order),
         operation: take(&rows.operation, order),
         instance: take(&rows.instance, order),
@@ -509,18 +517,18 @@ fn gather(rows: &SpanRows, ranks: &[u32], order: &[u32], services: &ServiceNumbe
         message: take(&rows.message, order),
         row: take(&rows.row, order),
         breaker: match rows.breaker.is_empty() {
-            true => Vec::new(),
+            true => Column::default(),
             false => take(&rows.breaker, order),
         },
         file: match rows.later_files.is_empty() {
-            true => Vec::new(),
+            true => Column::default(),
             false => order.iter().map(|&at| rows.file_of(at as usize)).collect(),
         },
         trace_start,
         trace_id,
-        trace_began: Vec::new(),
+        trace_began: Column::default(),
         service_name: services.names.clone(),
-        tier: Vec::new(),
+        tier: Column::default(),
         trace_ids: rows.trace_ids.clone(),
         span_ids: rows.span_ids.clone(),
         names: rows.names.clone(),
@@ -528,11 +536,11 @@ fn gather(rows: &SpanRows, ranks: &[u32], order: &[u32], services: &ServiceNumbe
 }
 
 /// Makes an orphan of the first span of every cycle of parents.
-fn break_cycles(parent: &mut [u32], row: &[u32], issues: &mut Issues) {
+fn break_cycles(parent: &mut Column<u32>, row: &Column<u32>, issues: &mut Issues) {
     const FRESH: u8 = 0;
     const ON_PATH: u8 = 1;
     const DONE: u8 = 2;
-    let mut state = vec![FRESH; parent.len()];
+    let mut state = Column::of(FRESH, parent.len());
     let mut path = Vec::new();
     for first in 0..parent.len() {
         let mut at = first;

@@ -4,18 +4,19 @@
 //! the median over the traces that it appears in, so that traces with missing spans do not move it.
 //! O(spans). Pinned by `tests/it/table.rs`.
 
+use crate::column::Column;
 use crate::spans::{Parent, SpanIdx, SpanTable};
 
 /// Deeper chains are drawn as if they ended here.
 const DEEPEST: u8 = 31;
 
 /// The tier of each service, by its number.
-pub fn tiers(table: &SpanTable) -> Vec<u8> {
+pub fn tiers(table: &SpanTable) -> Column<u8> {
     let n_services = table.services().count();
     let depth = depths(table);
     // How many traces see the service at each depth.
-    let mut seen = vec![[0u32; DEEPEST as usize + 1]; n_services];
-    let mut last = vec![(u32::MAX, 0u8); n_services];
+    let mut seen = Column::of([0u32; DEEPEST as usize + 1], n_services);
+    let mut last = Column::of((u32::MAX, 0u8), n_services);
     for at in 0..table.len() {
         let (service, rank) = (table.service[at].0 as usize, table.rank[at].0);
         let depth = depth[at];
@@ -29,9 +30,9 @@ pub fn tiers(table: &SpanTable) -> Vec<u8> {
 }
 
 /// The number of changes of service above each span.
-fn depths(table: &SpanTable) -> Vec<u8> {
+fn depths(table: &SpanTable) -> Column<u8> {
     const UNKNOWN: u8 = u8::MAX;
-    let mut depth = vec![UNKNOWN; table.len()];
+    let mut depth = Column::of(UNKNOWN, table.len());
     let mut path = Vec::new();
     for first in 0..table.len() {
         let mut at = first;

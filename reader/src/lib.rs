@@ -5,6 +5,7 @@
 //! the rows afterwards is built to be small. Invariant: no I/O, no panic on input, a bad row costs that row.
 //! Pinned by `tests/ingest/`.
 
+pub mod column;
 pub mod format;
 pub mod ingest;
 pub mod issues;

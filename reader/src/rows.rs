@@ -4,6 +4,7 @@
 //! at all where few files have it. Adding a row allocates nothing beyond the growth of the columns. Pinned by
 //! the tests of the table, which are written as rows.
 
+use crate::column::Column;
 use crate::outcome::Outcome;
 use crate::recorded;
 use crate::strings::Strings;
@@ -83,23 +84,23 @@ pub struct SpanRow<'a> {
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs, reason = "the columns of SpanRow, by the same names")]
 pub struct SpanRows {
-    pub trace: Vec<u32>,
-    pub span: Vec<u32>,
-    pub parent: Vec<u32>,
-    pub start: Vec<i64>,
-    pub duration: Vec<u64>,
-    pub service: Vec<u32>,
-    pub operation: Vec<u32>,
-    pub instance: Vec<u32>,
-    pub peer: Vec<u32>,
-    pub message: Vec<u32>,
-    pub kind: Vec<Kind>,
-    pub outcome: Vec<Outcome>,
-    pub row: Vec<u32>,
+    pub trace: Column<u32>,
+    pub span: Column<u32>,
+    pub parent: Column<u32>,
+    pub start: Column<i64>,
+    pub duration: Column<u64>,
+    pub service: Column<u32>,
+    pub operation: Column<u32>,
+    pub instance: Column<u32>,
+    pub peer: Column<u32>,
+    pub message: Column<u32>,
+    pub kind: Column<Kind>,
+    pub outcome: Column<Outcome>,
+    pub row: Column<u32>,
     /// No entries where no row has any.
-    pub breaker: Vec<u32>,
+    pub breaker: Column<u32>,
     /// Where the rows of each file but the first begin, ascending.
-    pub later_files: Vec<u32>,
+    pub later_files: Column<u32>,
     /// Texts of `trace`.
     pub trace_ids: Strings,
     /// Texts of `span` and `parent`.
@@ -136,7 +137,8 @@ impl SpanRows {
     #[cold]
     fn note_breaker(&mut self, text: Option<&str>) {
         // The rows so far had none.
-        self.breaker.resize(self.len() - 1, NONE);
+        let n_before = self.len() - 1;
+        self.breaker.resize(n_before, NONE);
         self.breaker.push(match text {
             Some(text) => {
                 self.names.intern(recorded::read(text).name);
@@ -160,7 +162,8 @@ impl SpanRows {
 
     /// Appends the rows of another file, whose texts have other indices.
     pub fn append(&mut self, other: &SpanRows) {
-        self.later_files.push(self.len() as u32);
+        let first = self.len() as u32;
+        self.later_files.push(first);
         for at in 0..other.len() {
             let name = |column: &[u32]| other.names.get(column[at]);
             let if_any = |column: &[u32]| (column[at] != NONE).then(|| name(column));

@@ -14,6 +14,7 @@ use halfopen::Config;
 use self::grid::{Best, Search, Trips};
 use super::{Observed, Phase, Seen, Traffic, silence};
 use crate::calls::Calls;
+use crate::column::Column;
 use crate::order;
 use crate::replay::{self, Options, Replay};
 
@@ -169,9 +170,9 @@ pub fn agreement(observed: &Observed, replay: &Replay) -> f64 {
 /// The results of one closed period, and where among them the breaker tripped.
 struct Period {
     /// Ends of the calls, ascending.
-    end: Vec<i64>,
+    end: Column<i64>,
     /// Whether they failed.
-    bad: Vec<bool>,
+    bad: Column<bool>,
     /// It tripped at one of these results; an empty range where it did not.
     trips: std::ops::Range<usize>,
     /// When the last call began before it tripped: each later trip lacks the calls in between.
@@ -207,12 +208,13 @@ fn period(traffic: &Traffic, phase: &Phase, closed: i64) -> Period {
         traffic.end[calls[a as usize]].cmp(&traffic.end[calls[b as usize]])
     });
     let results = || by_end.iter().map(|&at| calls[at as usize]);
-    let mut end: Vec<i64> = results().map(|at| traffic.end[at]).collect();
+    let mut end: Column<i64> = results().map(|at| traffic.end[at]).collect();
     let trips = match phase.cut {
         None => {
             // The results after the last call may have tripped it: nobody called to see.
             let last = traffic.start[..phase.end].last();
-            end.truncate(end.partition_point(|it| last.is_some_and(|last| it <= last)));
+            let called = end.partition_point(|it| last.is_some_and(|last| it <= last));
+            end.truncate(called);
             0..0
         }
         Some(before) => {

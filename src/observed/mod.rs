@@ -28,6 +28,7 @@ use self::silence::Silence;
 use self::slow::Slow;
 pub use self::withheld::{Withheld, withheld};
 use crate::calls::{CallOutcome, Calls};
+use crate::column::Column;
 use crate::replay::Replay;
 use crate::spans::SpanTable;
 
@@ -119,13 +120,13 @@ impl Seen {
 #[derive(Clone, Debug, PartialEq)]
 struct Traffic {
     /// Starts of the calls that were made, ascending.
-    start: Vec<i64>,
+    start: Column<i64>,
     /// Their ends.
-    end: Vec<i64>,
+    end: Column<i64>,
     /// Whether they failed.
-    bad: Vec<bool>,
+    bad: Column<bool>,
     /// The refused ones.
-    refused: Vec<i64>,
+    refused: Column<i64>,
 }
 
 /// The calls between two silences.
@@ -330,10 +331,10 @@ fn split(calls: &Calls, refused: &[bool], per_instance: bool) -> Vec<Traffic> {
         1
     };
     let nothing = || Traffic {
-        start: Vec::new(),
-        end: Vec::new(),
-        bad: Vec::new(),
-        refused: Vec::new(),
+        start: Column::default(),
+        end: Column::default(),
+        bad: Column::default(),
+        refused: Column::default(),
     };
     let mut traffic: Vec<Traffic> = (0..n).map(|_| nothing()).collect();
     for at in 0..calls.len() {
