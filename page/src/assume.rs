@@ -148,7 +148,7 @@ fn apply(app: &App, value: &str) {
             return app.dom.show("assume-problem", true);
         }
     };
-    let mut inputs = app.state.borrow().inputs.clone();
+    let mut inputs = app.state().inputs.clone();
     let mut reads = false;
     for (at, given) in inputs.iter_mut().enumerate() {
         if line.files.contains(&at) {
@@ -159,7 +159,7 @@ fn apply(app: &App, value: &str) {
         }
     }
     dialog(app).close();
-    let view = app.state.borrow().view.clone();
+    let view = app.state().view.clone();
     // Another zone or unit is another time.
     let viewport = view.viewport.filter(|_| !reads);
     let plan = Plan::new(inputs, View { viewport, ..view });

@@ -143,7 +143,7 @@ fn text_input(app: &App, class: &str) -> HtmlElement {
 
 /// The canonical text of the settings in use.
 fn text(app: &App) -> String {
-    let set = app.state.borrow().view.breaker.clone();
+    let set = app.state().view.breaker.clone();
     set.unwrap_or_else(|| Config::default().to_string())
 }
 
@@ -275,8 +275,7 @@ pub fn render(app: &App) {
             dom::set(&button, "aria-pressed", if on { "true" } else { "false" });
         }
     }
-    dom.input("shared")
-        .set_checked(app.state.borrow().view.shared);
+    dom.input("shared").set_checked(app.state().view.shared);
 }
 
 /// After a picture.

@@ -102,15 +102,12 @@ pub fn ask(app: &App, mut plan: Plan, hopeless: &[u32], refused: &Refused) {
 
 /// Asks anew about a file that was read as the person has told.
 pub fn change(app: &App, file: usize) {
-    let Some(summary) = app.state.borrow().summary.clone() else {
+    let Some(summary) = app.state().summary.clone() else {
         return;
     };
     let head = summary.files.get(file).and_then(|it| it.head.as_ref());
     if let Some(head) = head {
-        let plan = Plan::new(
-            app.state.borrow().inputs.clone(),
-            app.state.borrow().view.clone(),
-        );
+        let plan = Plan::new(app.state().inputs.clone(), app.state().view.clone());
         open(app, plan, file, head, "");
     }
 }
@@ -265,7 +262,7 @@ fn draw(app: &App) {
         }
         None => return,
     };
-    app.state.borrow_mut().wanted = None;
+    app.state_mut().wanted = None;
     dialog(app).close();
     reading::read_given(app, plan);
 }

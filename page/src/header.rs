@@ -56,8 +56,7 @@ fn copy_link(app: &Rc<App>) {
         return;
     };
     let pasted = app
-        .state
-        .borrow()
+        .state()
         .summary
         .as_ref()
         .is_some_and(|it| it.files.iter().any(|it| it.source.is_none()));
@@ -108,7 +107,7 @@ fn confirm(app: &Rc<App>, button: &'static str) {
 }
 
 pub fn render(app: &App) {
-    let state = app.state.borrow();
+    let state = app.state();
     app.dom.show("file", state.summary.is_some());
     render_hint(app, &state);
     if let Some(summary) = &state.summary {
@@ -218,7 +217,7 @@ pub fn render_footer(app: &App, scene: &Scene) {
     let dom = &app.dom;
     let viewport = scene.viewport;
     dom.text("foot-time", &format::time_range(viewport.t0, viewport.t1));
-    let state = app.state.borrow();
+    let state = app.state();
     let total = match (&state.reading, &state.summary) {
         (Some(reading), _) if reading.preview.is_some() => None,
         (_, summary) => summary.as_ref().map(|it| it.spans),

@@ -112,11 +112,11 @@ pub fn render(app: &App, scene: &Scene, before: Option<&Scene>) {
 
 /// Shows the attempts, of the breakers that were observed or of the replayed one.
 pub fn update(app: &App) {
-    let scene = app.state.borrow().scene.clone();
+    let scene = app.state().scene.clone();
     let Some(scene) = scene else { return };
     let happened = panes::answer(app, Topic::Happened);
     let replayed = {
-        let view = &app.state.borrow().view;
+        let view = &app.state().view;
         view.replayed.unwrap_or(view.breaker.is_some())
     };
     let buttons = app.dom.html("herds-of").children();
@@ -173,7 +173,7 @@ fn mark(app: &App, scene: &Scene) {
 
 /// Whether a time of day alone could be of more than one day of the file.
 fn several_days(app: &App) -> bool {
-    let state = app.state.borrow();
+    let state = app.state();
     let extent = state.summary.as_ref().map(|it| it.extent);
     extent.is_some_and(|[start, end]| format::date(start) != format::date(end))
 }

@@ -127,7 +127,7 @@ fn adds(app: &App, event: &DragEvent) -> bool {
 /// What is open or being opened, unless it is a sample.
 #[inline(never)]
 fn own_inputs(app: &App) -> Vec<Given> {
-    let state = app.state.borrow();
+    let state = app.state();
     let inputs = match &state.reading {
         Some(reading) => &reading.plan.inputs,
         None => &state.inputs,
@@ -208,7 +208,7 @@ fn paste(app: &App, event: &ClipboardEvent) {
 /// Reads files that the person gave: those that the link asked for, or others, or more.
 fn read_files(app: &App, files: Vec<File>, adds: bool) {
     notices::dismiss(&app.dom, notices::SOURCE);
-    let wanted = app.state.borrow_mut().wanted.take();
+    let wanted = app.state_mut().wanted.take();
     notices::dismiss(&app.dom, notices::WANTED);
     let files: Vec<Given> = files.into_iter().map(|it| Given::file(it, false)).collect();
     let waits = |wanted: &Wanted| wanted.missing().any(|it| matches!(it, Source::File(_)));
@@ -234,9 +234,9 @@ fn read_files(app: &App, files: Vec<File>, adds: bool) {
 /// Reads other files as what is looked at: it stays the same, but for the part of the plot.
 #[inline(never)]
 fn read_others(app: &App, inputs: Vec<Given>) {
-    let view = match &app.state.borrow().reading {
+    let view = match &app.state().reading {
         Some(reading) => reading.plan.view.clone(),
-        None => app.state.borrow().view.clone(),
+        None => app.state().view.clone(),
     };
     let plan = Plan::new(
         inputs,
@@ -250,7 +250,7 @@ fn read_others(app: &App, inputs: Vec<Given>) {
 
 /// Takes one of the files away: the others are read again.
 pub fn remove(app: &App, at: usize) {
-    let mut inputs = app.state.borrow().inputs.clone();
+    let mut inputs = app.state().inputs.clone();
     if at < inputs.len() && inputs.len() > 1 {
         inputs.remove(at);
         read_others(app, inputs);
@@ -261,7 +261,7 @@ pub fn remove(app: &App, at: usize) {
 /// answer has it.
 pub fn read_asked(app: &App, input: Input, asked: &Asked, spans: u64) {
     notices::dismiss(&app.dom, notices::SOURCE);
-    let wanted = app.state.borrow_mut().wanted.take();
+    let wanted = app.state_mut().wanted.take();
     let given = Given {
         input,
         file: None,
@@ -278,7 +278,7 @@ pub fn read_asked(app: &App, input: Input, asked: &Asked, spans: u64) {
             reading::read_given(app, plan);
         }
     }
-    if let Some(reading) = app.state.borrow_mut().reading.as_mut()
+    if let Some(reading) = app.state_mut().reading.as_mut()
         && reading.plan.inputs.len() == 1
     {
         reading.plan.expected = Some(spans);
@@ -288,7 +288,7 @@ pub fn read_asked(app: &App, input: Input, asked: &Asked, spans: u64) {
 /// The view of other data: how things are shown stays, what is shown begins anew.
 #[inline(never)]
 fn fresh_view(app: &App) -> View {
-    let state = app.state.borrow();
+    let state = app.state();
     let view = &state.view;
     let from_sample = |text: &str| SAMPLES.iter().any(|sample| sample.breaker == text);
     View {
@@ -313,7 +313,7 @@ fn follow_address(app: &App) {
         true => notices::dismiss(&app.dom, notices::LINK),
         false => notices::error(&app.dom, notices::LINK, &problems.join(" ")),
     }
-    let summary = app.state.borrow().summary.clone();
+    let summary = app.state().summary.clone();
     let refs = summary.map(|it| files::refs(&it.files));
     match refs {
         // What is loaded: the pasted text of before, too.
@@ -349,10 +349,10 @@ fn is_judged(app: &App, refs: &[FileRef], view: &View) -> bool {
     let mut pairs = refs.iter().zip(files);
     let same = refs.len() == files.len()
         && !files.is_empty()
-        && app.state.borrow().inputs.len() == files.len()
+        && app.state().inputs.len() == files.len()
         && pairs.all(|(a, b)| a.source == b.source && !needs_reading(&told(a), &told(b)));
     if same {
-        let mut plan = Plan::new(app.state.borrow().inputs.clone(), view.clone());
+        let mut plan = Plan::new(app.state().inputs.clone(), view.clone());
         plan.from_address = true;
         for (input, file) in plan.inputs.iter_mut().zip(files) {
             input.told = file.told.clone().unwrap_or_default();
@@ -405,7 +405,7 @@ fn open_named(app: &App, mut view: View, may: bool) {
             }
             // One that this page has read before.
             Some(Source::File(mark)) => {
-                let state = app.state.borrow();
+                let state = app.state();
                 let known = state.files.iter().find(|(it, _)| it == mark);
                 known.map(|(_, file)| {
                     let given = Given::file(file.clone(), false);
@@ -414,7 +414,7 @@ fn open_named(app: &App, mut view: View, may: bool) {
             }
             Some(Source::ClickHouse(asked)) => {
                 let asked_so = |it: &&Given| matches!(&it.input, Input::ClickHouse { asked: it, .. } if it == asked);
-                let state = app.state.borrow();
+                let state = app.state();
                 let known = state.inputs.iter().find(asked_so);
                 known.map(|it| (it.input.clone(), None))
             }
@@ -464,7 +464,7 @@ fn of_sample(app: &App, sample: &Sample) -> Option<Input> {
 fn sample_instead(app: &Rc<App>) -> notices::Action {
     let app = app.clone();
     let show = move || {
-        app.state.borrow_mut().wanted = None;
+        app.state_mut().wanted = None;
         open_sample(&app, View::default());
     };
     ("Show the sample", Box::new(show))
@@ -529,7 +529,7 @@ fn go_on(app: &App, wanted: Wanted) {
         };
     }
     reading::cancel(app);
-    app.state.borrow_mut().wanted = Some(wanted);
+    app.state_mut().wanted = Some(wanted);
     let asked = missing.iter().find_map(|it| match it {
         Source::ClickHouse(asked) => Some((**asked).clone()),
         _ => None,
@@ -595,7 +595,7 @@ fn ask_for(app: &App, missing: &[Source], asked: Option<Asked>) {
 
 /// The person goes on with what is on screen: the link's file is not waited for any more.
 pub fn give_up_wanted(app: &App) {
-    let mut state = app.state.borrow_mut();
+    let mut state = app.state_mut();
     if state.summary.is_some() && state.wanted.take().is_some() {
         notices::dismiss(&app.dom, notices::WANTED);
     }
@@ -610,7 +610,7 @@ pub fn again(app: &App) {
 /// What to do where nothing is drawn.
 #[inline(never)]
 pub fn render_empty(app: &App) {
-    let state = app.state.borrow();
+    let state = app.state();
     let empty = state.summary.is_none() && state.reading.is_none();
     app.dom.show("empty", empty);
     let wanted = state.wanted.as_ref().map(|it| it.missing());

@@ -126,7 +126,7 @@ fn press(app: &App, event: &PointerEvent) -> Option<Drag> {
 fn time_under(app: &App, event: &PointerEvent) -> Option<i64> {
     let rect = app.dom.html("overview-canvas").get_bounding_client_rect();
     let share = (f64::from(event.client_x()) - rect.left()) / rect.width().max(1.0);
-    let state = app.state.borrow();
+    let state = app.state();
     let [t0, t1] = state.scene.as_ref()?.overview_time;
     Some(viewport::time_at(
         Viewport {
@@ -166,7 +166,7 @@ fn key(app: &App, part: Part, event: &KeyboardEvent) {
     let Some(viewport) = app.viewport() else {
         return;
     };
-    let whole = app.state.borrow().scene.as_ref().map(|it| it.overview_time);
+    let whole = app.state().scene.as_ref().map(|it| it.overview_time);
     let Some([t0, t1]) = whole else { return };
     let by = match part {
         Part::Whole => (viewport.t1 - viewport.t0) as f64 * WINDOW_STEP,

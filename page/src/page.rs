@@ -5,7 +5,7 @@
 //! all of it back; each failure ends in [`App::report`]; spans and axes of a viewport are painted in
 //! the same animation frame. Cost a frame: the painting, and text that has changed.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, Ref, RefCell, RefMut};
 use std::rc::{Rc, Weak};
 
 use js_sys::ArrayBuffer;
@@ -51,7 +51,7 @@ pub struct State {
 /// The page's thread.
 pub struct App {
     pub dom: Dom,
-    pub state: RefCell<State>,
+    state: RefCell<State>,
     pub client: Client,
     pub history: History,
     pub painter: Painter,
@@ -138,6 +138,18 @@ fn install_panic_hook(dom: &Dom) {
 }
 
 impl App {
+    /// What is known now. Asked for in a hundred places, so not inlined there.
+    #[inline(never)]
+    pub fn state(&self) -> Ref<'_, State> {
+        self.state.borrow()
+    }
+
+    /// The same, to change it.
+    #[inline(never)]
+    pub fn state_mut(&self) -> RefMut<'_, State> {
+        self.state.borrow_mut()
+    }
+
     /// Itself, for listeners.
     pub fn rc(&self) -> Rc<App> {
         match self.me.upgrade() {
@@ -160,21 +172,21 @@ impl App {
 
     /// Changes what the person looks at.
     pub fn change(&self, gesture: Gesture, edit: impl FnOnce(&mut View)) {
-        let before = self.state.borrow().view.clone();
+        let before = self.state().view.clone();
         let mut after = before.clone();
         edit(&mut after);
         if before == after {
             return;
         }
         open::give_up_wanted(self);
-        self.state.borrow_mut().view = after.clone();
+        self.state_mut().view = after.clone();
         self.report(self.history.note(&after, gesture));
         self.view_changed(&before, &after);
     }
 
     /// Looks at something else without writing it into the address.
     pub fn set_view(&self, view: View) {
-        let before = std::mem::replace(&mut self.state.borrow_mut().view, view.clone());
+        let before = std::mem::replace(&mut self.state_mut().view, view.clone());
         self.view_changed(&before, &view);
     }
 
@@ -207,14 +219,14 @@ impl App {
 
     /// The part of the plot in view, of what is loaded.
     pub fn viewport(&self) -> Option<Viewport> {
-        let state = self.state.borrow();
+        let state = self.state();
         let summary = state.summary.as_ref()?;
         Some(state.view.viewport.unwrap_or(summary.home))
     }
 
     /// How far a viewport may go; `None` while there is nothing to move about in.
     pub fn limits(&self) -> Option<Viewport> {
-        let state = self.state.borrow();
+        let state = self.state();
         let previewing = state
             .reading
             .as_ref()
@@ -227,7 +239,7 @@ impl App {
 
     /// Moves to another part of the plot.
     pub fn look_at(&self, gesture: Gesture, viewport: Viewport) {
-        let home = self.state.borrow().summary.as_ref().map(|it| it.home);
+        let home = self.state().summary.as_ref().map(|it| it.home);
         let viewport = Some(viewport).filter(|it| Some(*it) != home);
         self.change(gesture, |view| view.viewport = viewport);
     }
@@ -249,7 +261,7 @@ impl App {
     /// The colours have changed.
     pub fn restyle(&self) {
         if let Some(style) = self.report(theme::style(&self.dom)) {
-            self.state.borrow_mut().style = style;
+            self.state_mut().style = style;
         }
         self.request_frame();
     }
@@ -273,7 +285,7 @@ impl App {
 
     fn frame_request(&self) -> Option<FrameRequest> {
         let sizes = self.painter.sizes()?;
-        let state = self.state.borrow();
+        let state = self.state();
         let view = &state.view;
         let preview = state.reading.as_ref().and_then(|it| it.preview);
         let request = FrameRequest {
@@ -350,12 +362,12 @@ impl App {
         };
         let scene = Rc::new(scene);
         let (style, lanes) = {
-            let state = self.state.borrow();
+            let state = self.state();
             (state.style.clone(), state.view.lanes)
         };
         self.report(self.painter.paint(&scene, &pixels, &style, lanes));
         self.client.recycle(pixels);
-        let before = self.state.borrow_mut().scene.replace(scene.clone());
+        let before = self.state_mut().scene.replace(scene.clone());
         overview::render(self, &scene);
         plot::render(self, &scene);
         breaker::render_figures(self, &scene);
@@ -373,7 +385,7 @@ impl App {
     /// What tests wait for: `idle` when the last picture is painted, nothing is being read, and the panes
     /// have their answers.
     pub fn show_state(&self) {
-        let state = self.state.borrow();
+        let state = self.state();
         let painting = self.client.is_drawing() || self.arrived.borrow().is_some();
         let waiting = self.stale.get() && state.summary.is_some();
         let text = match () {
@@ -390,7 +402,7 @@ impl App {
     /// The engine is gone: another is started, and what it held can be read again.
     pub fn crashed(&self, why: &str) {
         let named = {
-            let mut state = self.state.borrow_mut();
+            let mut state = self.state_mut();
             state.reading = None;
             state.summary = None;
             state.inputs.clear();

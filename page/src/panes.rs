@@ -91,7 +91,7 @@ pub fn install(app: &Rc<App>) {
 const GRID_IDS: [&str; 2] = ["grid-x", "grid-y"];
 
 fn render_grid(app: &App) {
-    let grid = app.state.borrow().view.grid;
+    let grid = app.state().view.grid;
     for (id, place) in GRID_IDS.into_iter().zip(grid) {
         app.dom.select(id).set_selected_index(place.into());
     }
@@ -103,7 +103,7 @@ pub fn update(app: &App) {
     render_pool(app);
     render_grid(app);
     let view = {
-        let state = app.state.borrow();
+        let state = app.state();
         if state.summary.is_none() {
             return;
         }
@@ -206,7 +206,7 @@ fn wanted(view: &View, topic: Topic, begun: bool) -> Option<Question> {
 }
 
 fn render_pool(app: &App) {
-    let pool = app.state.borrow().view.pool;
+    let pool = app.state().view.pool;
     let input = app.dom.input("pool");
     let text = pool.map_or_else(String::new, |it| it.to_string());
     if input.value() != text {

@@ -254,7 +254,7 @@ fn click(app: &App, event: &MouseEvent) {
         return;
     };
     let before = {
-        let view = &app.state.borrow().view;
+        let view = &app.state().view;
         (view.trace.clone(), view.pane)
     };
     app.plot.before_click.replace(Some(before));
@@ -265,7 +265,7 @@ fn click(app: &App, event: &MouseEvent) {
 
 /// A question about a place of the last picture.
 fn point_at(app: &App, at: [f64; 2], size: [f64; 2]) -> Option<PointRequest> {
-    let state = app.state.borrow();
+    let state = app.state();
     let scene = state.scene.as_ref()?;
     let inside = (-REACH_PX..=size[0] + REACH_PX).contains(&at[0])
         && (-REACH_PX..=size[1] + REACH_PX).contains(&at[1]);
@@ -381,7 +381,7 @@ fn size_of(element: &HtmlElement) -> [f64; 2] {
 /// Frames the hovered span.
 fn place_hover(app: &App) {
     let hovered = app.plot.hovered.borrow();
-    let state = app.state.borrow();
+    let state = app.state();
     let (Some(label), Some(scene)) = (hovered.as_ref(), state.scene.as_ref()) else {
         return;
     };

@@ -111,12 +111,12 @@ impl Reading {
 #[inline(never)]
 pub fn read_given(app: &App, plan: Plan) {
     let before = {
-        let mut state = app.state.borrow_mut();
+        let mut state = app.state_mut();
         let first = state.summary.is_none();
         state.reading.take().filter(|_| first).map(Box::new)
     };
     read(app, plan);
-    if let Some(reading) = app.state.borrow_mut().reading.as_mut() {
+    if let Some(reading) = app.state_mut().reading.as_mut() {
         reading.given = true;
         reading.before = before;
     }
@@ -166,7 +166,7 @@ fn begin(app: &App, plan: Plan, request: &Request, files: &[File]) {
     let Some(id) = app.report(app.client.open(request, files)) else {
         return;
     };
-    app.state.borrow_mut().reading = Some(Reading {
+    app.state_mut().reading = Some(Reading {
         id,
         plan,
         given: false,
@@ -181,7 +181,7 @@ fn begin(app: &App, plan: Plan, request: &Request, files: &[File]) {
 
 /// Stops the reading, if there is one.
 pub fn cancel(app: &App) -> bool {
-    let reading = app.state.borrow().reading.is_some();
+    let reading = app.state().reading.is_some();
     if reading {
         app.report(app.client.send(&Request::Cancel));
     }
@@ -189,11 +189,7 @@ pub fn cancel(app: &App) -> bool {
 }
 
 fn is_current(app: &App, id: u32) -> bool {
-    app.state
-        .borrow()
-        .reading
-        .as_ref()
-        .is_some_and(|it| it.id == id)
+    app.state().reading.as_ref().is_some_and(|it| it.id == id)
 }
 
 /// How far the reading is.
@@ -203,7 +199,7 @@ pub fn progress(app: &App, id: u32, progress: Progress) {
     }
     let preview = progress.preview;
     dom::set(&app.dom.root(), "data-spans", &progress.spans.to_string());
-    if let Some(reading) = app.state.borrow_mut().reading.as_mut() {
+    if let Some(reading) = app.state_mut().reading.as_mut() {
         reading.preview = preview.or(reading.preview);
         reading.progress = Some(progress);
     }
@@ -218,7 +214,7 @@ pub fn opened(app: &App, id: u32, summary: Summary) {
     if !is_current(app, id) {
         return;
     }
-    let Some(reading) = app.state.borrow_mut().reading.take() else {
+    let Some(reading) = app.state_mut().reading.take() else {
         return;
     };
     let mut plan = reading.plan;
@@ -234,7 +230,7 @@ pub fn opened(app: &App, id: u32, summary: Summary) {
     plan.view.files = files::refs(&summary.files);
     dom::set(&app.dom.root(), "data-spans", &summary.spans.to_string());
     {
-        let mut state = app.state.borrow_mut();
+        let mut state = app.state_mut();
         for (line, given) in summary.files.iter().zip(&inputs) {
             if let (Some(Source::File(mark)), Some(file)) = (&line.source, &given.file) {
                 state.files.retain(|(it, _)| it != mark);
@@ -245,7 +241,7 @@ pub fn opened(app: &App, id: u32, summary: Summary) {
         state.detail = None;
     }
     let refused = summary.refused.clone();
-    app.state.borrow_mut().summary = Some(Rc::new(summary));
+    app.state_mut().summary = Some(Rc::new(summary));
     seek::forget(app);
     panes::forget(app);
     settle(app, plan.view.clone(), plan.from_address);
@@ -301,7 +297,7 @@ fn differs(wanted: &FileMark, given: &FileMark) -> String {
 
 /// Looks at a view of what is loaded, without what does not fit, and brings the address in line.
 pub fn settle(app: &App, mut view: View, from_address: bool) {
-    let summary = app.state.borrow().summary.clone();
+    let summary = app.state().summary.clone();
     if let (Some(summary), Some(part)) = (&summary, view.viewport)
         && !viewport::overlap(part, summary.limits)
     {
@@ -319,7 +315,7 @@ pub fn settle(app: &App, mut view: View, from_address: bool) {
     } else {
         Gesture::Step
     };
-    app.state.borrow_mut().detail = None;
+    app.state_mut().detail = None;
     app.set_view(View {
         trace: None,
         ..view.clone()
@@ -389,7 +385,7 @@ fn refuse(app: &App, plan: Plan, refused: &[Refused]) {
 /// The reading was stopped; what was there before is back.
 pub fn cancelled(app: &App, id: u32) {
     if is_current(app, id) {
-        let name = app.state.borrow().reading.as_ref().map(Reading::name);
+        let name = app.state().reading.as_ref().map(Reading::name);
         end(app);
         let text = format!("Reading {} was stopped.", name.unwrap_or_default());
         notices::tell(&app.dom, notices::READING, &text);
@@ -399,7 +395,7 @@ pub fn cancelled(app: &App, id: u32) {
 /// Ends the reading; what was planned comes back.
 fn end(app: &App) -> Option<Plan> {
     let (ended, spans, view) = {
-        let mut state = app.state.borrow_mut();
+        let mut state = app.state_mut();
         (
             state.reading.take(),
             state.summary.as_ref().map_or(0, |it| it.spans),
@@ -408,13 +404,13 @@ fn end(app: &App) -> Option<Plan> {
     };
     dom::set(&app.dom.root(), "data-spans", &spans.to_string());
     // The address goes back to what is shown, unless it asks for a file that may come yet.
-    let asks = app.state.borrow().wanted.is_some();
-    if app.state.borrow().summary.is_some() && !asks {
+    let asks = app.state().wanted.is_some();
+    if app.state().summary.is_some() && !asks {
         app.report(app.history.note(&view, Gesture::Settle));
         app.report(app.history.flush());
     }
     let ended = ended?;
-    if app.state.borrow().summary.is_none() {
+    if app.state().summary.is_none() {
         resume(app, ended.given, ended.before);
     }
     render_reading(app);
@@ -427,7 +423,7 @@ fn end(app: &App) -> Option<Plan> {
 fn resume(app: &App, given: bool, mut next: Option<Box<Reading>>) {
     if let Some(reading) = next.take() {
         read(app, reading.plan);
-        if let Some(begun) = app.state.borrow_mut().reading.as_mut() {
+        if let Some(begun) = app.state_mut().reading.as_mut() {
             begun.given = reading.given;
             begun.before = reading.before;
         }
@@ -445,7 +441,7 @@ fn resume(app: &App, given: bool, mut next: Option<Box<Reading>>) {
 pub fn render_reading(app: &App) {
     render_empty(app);
     let dom = &app.dom;
-    let state = app.state.borrow();
+    let state = app.state();
     let Some(reading) = &state.reading else {
         return dom.show("reading", false);
     };

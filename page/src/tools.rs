@@ -54,7 +54,7 @@ pub fn install(app: &Rc<App>) {
     let it = app.clone();
     app.dom.on("edge", "change", move |_: Event| {
         let at = it.dom.select("edge").selected_index();
-        let edge = it.state.borrow().summary.as_ref().and_then(|summary| {
+        let edge = it.state().summary.as_ref().and_then(|summary| {
             let edge = summary.edges.get(usize::try_from(at).ok()?)?;
             Some((edge.from.clone(), edge.to.clone()))
         });
@@ -97,7 +97,7 @@ fn turn(app: &App, at: usize, event: &KeyboardEvent) {
 
 pub fn render(app: &App) {
     let dom = &app.dom;
-    let state = app.state.borrow();
+    let state = app.state();
     let view = &state.view;
     for (pane, name) in PANES {
         let on = view.pane == pane;

@@ -28,7 +28,7 @@ pub struct Question {
 pub fn install(app: &Rc<App>) {
     let it = app.clone();
     app.dom.on("trace-copy", "click", move |_: Event| {
-        let id = it.state.borrow().view.trace.clone();
+        let id = it.state().view.trace.clone();
         if let Some(id) = id {
             header::copy(&it, "trace-copy", &id, "The trace's id, to copy:");
         }
@@ -54,7 +54,7 @@ pub fn forget_pick(app: &App) {
 /// The view names another trace: its spans are asked for, unless they are here.
 pub fn picked(app: &App) {
     let wanted = {
-        let mut state = app.state.borrow_mut();
+        let mut state = app.state_mut();
         let wanted = state.view.trace.clone();
         let here = state
             .detail
@@ -73,7 +73,7 @@ pub fn picked(app: &App) {
 
 /// Picks a trace and goes there.
 pub fn go_to(app: &App, id: String) {
-    let here = app.state.borrow().view.trace.as_ref() == Some(&id);
+    let here = app.state().view.trace.as_ref() == Some(&id);
     app.question.goes.set(!here);
     app.change(Gesture::Step, |view| {
         view.trace = Some(id);
@@ -96,7 +96,7 @@ pub fn arrived(app: &App, id: u32, detail: Option<TraceDetail>) {
     match (detail, clicked) {
         (Some(detail), true) => {
             let trace = detail.trace_id.clone();
-            app.state.borrow_mut().detail = Some(Rc::new(detail));
+            app.state_mut().detail = Some(Rc::new(detail));
             app.change(Gesture::Step, |view| {
                 view.trace = Some(trace);
                 view.pane = Pane::Trace;
@@ -104,7 +104,7 @@ pub fn arrived(app: &App, id: u32, detail: Option<TraceDetail>) {
             render(app);
         }
         (Some(detail), false) => {
-            app.state.borrow_mut().detail = Some(Rc::new(detail));
+            app.state_mut().detail = Some(Rc::new(detail));
             render(app);
             if app.question.goes.take() {
                 show(app);
@@ -113,7 +113,7 @@ pub fn arrived(app: &App, id: u32, detail: Option<TraceDetail>) {
         // A click beside all spans lets go of the trace.
         (None, true) => app.change(Gesture::Step, |view| view.trace = None),
         (None, false) => {
-            let missing = app.state.borrow().view.trace.clone().unwrap_or_default();
+            let missing = app.state().view.trace.clone().unwrap_or_default();
             notices::add(
                 &app.dom,
                 notices::LINK,
@@ -128,7 +128,7 @@ pub fn arrived(app: &App, id: u32, detail: Option<TraceDetail>) {
 
 /// Brings the trace into view: all of its time, and some traces around it.
 fn show(app: &App) {
-    let detail = app.state.borrow().detail.clone();
+    let detail = app.state().detail.clone();
     let Some(detail) = detail else { return };
     let width = (detail.end - detail.start).max(1000);
     let margin = width / 10;
@@ -185,7 +185,7 @@ pub fn color(swatch: Swatch) -> String {
 
 /// The pane.
 pub fn render(app: &App) {
-    let detail = app.state.borrow().detail.clone();
+    let detail = app.state().detail.clone();
     let dom = &app.dom;
     dom.show("trace-none", detail.is_none());
     dom.show("trace-some", detail.is_some());
