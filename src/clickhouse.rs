@@ -11,6 +11,7 @@ mod asked;
 pub use asked::{Asked, SCHEME};
 
 use crate::format;
+use crate::parts;
 
 /// The spans that are asked for.
 ///
@@ -283,7 +284,7 @@ impl Ending {
         let text = String::from_utf8_lossy(&self.held);
         let text = text.trim_end();
         let last = text.trim_end_matches(|c: char| c.is_ascii_digit());
-        let rate = &text[last.len()..];
+        let rate = text.get(last.len()..).unwrap_or_default();
         let header = text.ends_with(&format!("\"{RATE}\"")) || text.ends_with(RATE);
         if header || last.ends_with([',', ';', '\t']) && rate == query.rate().to_string() {
             return Ok(());
@@ -298,11 +299,13 @@ impl Ending {
     /// What ClickHouse has said instead of the rest of its answer, as a sentence.
     pub fn refusal(&self) -> Option<String> {
         let text = String::from_utf8_lossy(&self.held);
-        let begin = ["__exception__", "\nCode: "]
-            .iter()
-            .find_map(|it| text.rfind(it));
-        let marked = text.split("__exception__").nth(1);
-        let said = marked.or(begin.map(|at| &text[at..])).unwrap_or_default();
+        let said = match parts::split(&text, "__exception__") {
+            Some((_, marked)) => parts::split(marked, "__exception__").map_or(marked, |it| it.0),
+            None => {
+                let begin = parts::find_last(&text, "\nCode: ");
+                begin.and_then(|at| text.get(at..)).unwrap_or_default()
+            }
+        };
         Refusal::find(said)
             .map(|it| format!("ClickHouse stopped in the middle of its answer: {it}"))
     }
@@ -317,10 +320,10 @@ struct Refusal<'a> {
 impl<'a> Refusal<'a> {
     /// `Code: 60. DB::Exception: Table ... (UNKNOWN_TABLE) (version 25.8.1.1 (official build))`
     fn find(text: &'a str) -> Option<Refusal<'a>> {
-        let (_, rest) = text.split_once("Code: ")?;
-        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        let code = rest[..digits].parse().ok()?;
-        let (_, words) = rest.split_once("DB::Exception: ")?;
+        let (_, rest) = parts::split(text, "Code: ")?;
+        let code = rest.split(|c: char| !c.is_ascii_digit()).next()?;
+        let code = code.parse().ok()?;
+        let (_, words) = parts::split(rest, "DB::Exception: ")?;
         // Then follow the query, its plan and the version.
         let ends = [
             "\n",
@@ -330,10 +333,10 @@ impl<'a> Refusal<'a> {
             "? In scope ",
             ": while executing ",
         ];
-        let end = ends.iter().filter_map(|it| words.find(it)).min();
+        let end = ends.iter().filter_map(|it| parts::find(words, it)).min();
         Some(Refusal {
             code,
-            words: &words[..end.unwrap_or(words.len())],
+            words: end.and_then(|it| words.get(..it)).unwrap_or(words),
         })
     }
 
@@ -374,8 +377,9 @@ fn brief(text: &str) -> String {
     const LONGEST: usize = 200;
     let line: Vec<&str> = text.split_whitespace().collect();
     let line = format::printable(&line.join(" "));
-    match line.char_indices().nth(LONGEST) {
-        Some((at, _)) => format!("{}\u{2026}", &line[..at]),
+    let cut = line.char_indices().nth(LONGEST);
+    match cut.and_then(|(at, _)| line.get(..at)) {
+        Some(begin) => format!("{begin}\u{2026}"),
         None => line,
     }
 }

@@ -286,7 +286,10 @@ pub fn said(files: &[FileLine], offered: &str) -> Vec<Said> {
             for it in text.split(',') {
                 let (part, value) = it.split_once('=').unwrap_or_default();
                 let timed = matches!(part, "start" | "end" | "duration");
-                let unit = value.rfind('@').filter(|_| timed).map(|at| &value[at..]);
+                let unit = value
+                    .rfind('@')
+                    .filter(|_| timed)
+                    .and_then(|at| value.get(at..));
                 let is_column = value != unit.unwrap_or_default() && crate::ingest::is_field(part);
                 let column = (is_column && file.head.is_some()).then_some(("columns", ""));
                 let other = (!is_column && !part.is_empty()).then_some((part, value));

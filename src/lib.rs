@@ -31,5 +31,5 @@ pub mod viewport;
 pub mod what_if;
 
 pub use herdscope_reader::{
-    column, format, ingest, issues, order, outcome, percent, recorded, rows, strings,
+    column, format, ingest, issues, order, outcome, parts, percent, recorded, rows, strings,
 };

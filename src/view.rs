@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::clickhouse::{self, Asked};
+use crate::parts;
 use crate::percent::{escape, unescape};
 use crate::supposed::Supposed;
 use crate::what_if::KEYS;
@@ -411,7 +412,7 @@ fn is_address(value: &str) -> bool {
 
 /// `FROM..TO` with that many decimals, as integers of the last one; `None` when empty or reversed.
 fn read_range(value: &str, decimals: usize) -> Option<(i64, i64)> {
-    let (from, to) = value.split_once("..")?;
+    let (from, to) = parts::split(value, "..")?;
     let (from, to) = (read_decimal(from, decimals)?, read_decimal(to, decimals)?);
     let width = to.checked_sub(from)?;
     (width > 0 && (-FURTHEST..FURTHEST).contains(&from)).then_some((from, to))
@@ -431,7 +432,7 @@ fn read_decimal(text: &str, decimals: usize) -> Option<i64> {
 }
 
 fn read_edge(value: &str) -> Option<(String, String)> {
-    let (from, to) = value.split_once("->")?;
+    let (from, to) = parts::split(value, "->")?;
     let full = !from.trim().is_empty() && !to.trim().is_empty();
     full.then(|| (from.trim().to_owned(), to.trim().to_owned()))
 }

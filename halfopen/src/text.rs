@@ -427,7 +427,7 @@ fn ramp(text: &str) -> Option<Ramp> {
 
 fn read_duration(text: &str) -> Option<u64> {
     let split = text.find(|c: char| c.is_ascii_alphabetic())?;
-    let (number, name) = text.split_at(split);
+    let (number, name) = text.split_at_checked(split)?;
     let (_, unit) = UNITS.iter().find(|(it, _)| *it == name)?;
     // Nine decimals are enough for a nanosecond of a second. The number is
     // read in units of 10^-9, and has to come out whole in nanoseconds.

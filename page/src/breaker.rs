@@ -17,6 +17,7 @@ use crate::page::App;
 use crate::settings::{self, Control, FIELDS, Field};
 use herdscope::format;
 use herdscope::messages::{BandState, ReplayScene, Scene};
+use herdscope::parts;
 use herdscope::view::Pane;
 
 pub fn install(app: &Rc<App>) {
@@ -74,11 +75,8 @@ pub fn install(app: &Rc<App>) {
 
 /// What a preset's button says: the name without its remarks.
 fn short(title: &str) -> &str {
-    title
-        .split(" (")
-        .next()
-        .unwrap_or(title)
-        .trim_end_matches(" outlier detection")
+    let name = parts::split(title, " (").map_or(title, |it| it.0);
+    name.strip_suffix(" outlier detection").unwrap_or(name)
 }
 
 fn row(app: &App, field: &Field) -> HtmlElement {

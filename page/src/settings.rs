@@ -198,6 +198,10 @@ pub fn position(value: &str, unit: &str) -> Option<u64> {
         let waits: Config = ["open=", value].concat().parse().ok()?;
         return Some(waits.settings().open / SECOND);
     }
-    let digits = value.trim_end_matches(unit).split('.').next()?;
+    let digits = value
+        .strip_suffix(unit)
+        .unwrap_or(value)
+        .split('.')
+        .next()?;
     digits.parse().ok()
 }

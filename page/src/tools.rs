@@ -13,6 +13,7 @@ use crate::page::App;
 use crate::trace;
 use herdscope::format;
 use herdscope::messages::{EdgeLine, LegendEntry, Swatch};
+use herdscope::parts;
 use herdscope::view::{ColorBy, Pane, View};
 
 const PANES: [(Pane, &str); 6] = [
@@ -204,11 +205,11 @@ fn legend_button(app: &App, entry: &LegendEntry) -> HtmlElement {
     let button = dom.new_element("button", "", "");
     dom::set(&button, "type", "button");
     dom::set(&button, "data-key", &entry.key);
-    let title = match entry.title.contains(&entry.label) {
+    let title = match parts::holds(&entry.title, &entry.label) {
         true => entry.title.clone(),
         false => format!("{}: {}", entry.label, entry.title),
     };
-    dom::set(&button, "title", title.trim_end_matches(": "));
+    dom::set(&button, "title", title.strip_suffix(": ").unwrap_or(&title));
     dom::style(&button, "--swatch", &trace::color(entry.color));
     dom::fill(
         &button,

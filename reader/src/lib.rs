@@ -11,6 +11,7 @@ pub mod ingest;
 pub mod issues;
 pub mod order;
 pub mod outcome;
+pub mod parts;
 pub mod percent;
 pub mod recorded;
 pub mod rows;

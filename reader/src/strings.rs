@@ -94,7 +94,7 @@ fn slice<'a>(text: &'a str, ends: &[u32], index: u32) -> &'a str {
         return "";
     };
     let start = if index == 0 { 0 } else { ends[index - 1] };
-    &text[start as usize..end as usize]
+    text.get(start as usize..end as usize).unwrap_or_default()
 }
 
 #[cfg(test)]

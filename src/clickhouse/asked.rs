@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Query;
 use crate::format;
+use crate::parts;
 use crate::percent::{escape, unescape};
 
 /// See the module. In messages it is its text.
@@ -50,7 +51,7 @@ impl Asked {
 
     /// The table and the server, for people.
     pub fn name(&self) -> String {
-        let (_, rest) = self.url.split_once("://").unwrap_or(("", &self.url));
+        let (_, rest) = parts::split(&self.url, "://").unwrap_or(("", &self.url));
         let host = rest.split(['/', '?', '#']).next().unwrap_or(rest);
         format::printable(&format!("{} at {host}", self.query.table))
     }

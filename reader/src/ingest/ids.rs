@@ -41,13 +41,12 @@ pub(super) fn parent_of_path(path: &str) -> Option<&str> {
 
 /// Whether a spreadsheet turned this id into a number: `1.23457E+31`.
 pub(super) fn of_spreadsheet(id: &str) -> bool {
-    let Some(plus) = memchr::memchr(b'+', id.as_bytes()) else {
+    let Some((mantissa, exponent)) = id.split_once('+') else {
         return false;
     };
-    let Some(mantissa) = id[..plus].strip_suffix('E') else {
+    let Some(mantissa) = mantissa.strip_suffix('E') else {
         return false;
     };
-    let exponent = &id[plus + 1..];
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let mut parts = mantissa.splitn(2, ['.', ',']);
     digits(exponent) && parts.next().is_some_and(digits) && parts.next().is_none_or(digits)

@@ -645,7 +645,7 @@ fn stripped<'a>(plan: &Plan, text: &'a str) -> &'a str {
     let text = text.trim_ascii();
     match text.as_bytes() {
         // Before what a spreadsheet would take for a formula.
-        [b'\'', b'=' | b'+' | b'-' | b'@', ..] => &text[1..],
+        [b'\'', b'=' | b'+' | b'-' | b'@', ..] => text.get(1..).unwrap_or(text),
         [b'[', ..] if plan.exporter.cells_are_lists => {
             let only = text
                 .strip_prefix("[\"")
@@ -679,10 +679,9 @@ fn kind(text: &str) -> Kind {
         "Internal" | "INTERNAL" | "internal" => return Kind::Internal,
         _ => {}
     }
-    let prefixed = text
-        .get(..10)
-        .is_some_and(|it| it.eq_ignore_ascii_case("span_kind_"));
-    let name = if prefixed { &text[10..] } else { text };
+    let prefixed = text.split_at_checked(10);
+    let bare = prefixed.filter(|it| it.0.eq_ignore_ascii_case("span_kind_"));
+    let name = bare.map_or(text, |it| it.1);
     const NAMES: &[(&str, Kind)] = &[
         ("server", Kind::Server),
         ("client", Kind::Client),

@@ -13,6 +13,7 @@ use super::time::{
 };
 use super::told::Told;
 use crate::order::median;
+use crate::parts;
 
 /// No column.
 pub(super) const ABSENT: u32 = u32::MAX;
@@ -277,7 +278,7 @@ pub(super) fn plan(
     }
     plan.zone_told = plan
         .header(Field::Start)
-        .is_some_and(|it| it.to_ascii_lowercase().contains("[utc]"));
+        .is_some_and(|it| parts::holds(&it.to_ascii_lowercase(), "[utc]"));
     let duration = units[Field::Duration as usize].or(of_exporter[2]);
     plan.settle_units(units, duration, sample);
     Some(plan)

@@ -5,6 +5,7 @@
 //! by `tests` and `tests/ingest/edge.rs`.
 
 use super::time::{self, Unit, parse_duration};
+use crate::parts;
 
 /// The rates met.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,8 +34,9 @@ impl Rates {
             words.push_str("1 in ");
             words.push_str(&(rate / 100).to_string());
             if rate % 100 > 0 {
+                let hundredths = (rate % 100 + 100).to_string();
                 words.push('.');
-                words.push_str(&(rate % 100 + 100).to_string()[1..]);
+                words.push_str(hundredths.strip_prefix('1').unwrap_or_default());
             }
             if self.lowest == self.highest {
                 break;
@@ -48,7 +50,7 @@ const ALL: u64 = 100;
 
 /// The rate that a trace state tells; `None` where nothing was left out.
 pub(super) fn of_trace_state(state: &str) -> Option<u64> {
-    if !state.contains("th:") {
+    if !parts::holds(state, "th:") {
         return None;
     }
     let mut members = state

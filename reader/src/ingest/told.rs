@@ -283,7 +283,7 @@ fn escaped(name: &str) -> String {
     let mut text = String::new();
     for (at, c) in name.char_indices() {
         let outer = at == 0 || at + c.len_utf8() == name.len();
-        let unit = || at > 0 || Unit::named(&name[1..]).is_some();
+        let unit = || at > 0 || name.get(1..).and_then(Unit::named).is_some();
         match c {
             '%' | ',' => percent::escape_byte(&mut text, c as u8),
             '@' if unit() => percent::escape_byte(&mut text, b'@'),

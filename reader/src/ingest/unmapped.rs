@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::exporters::{COMMON, Field, normal};
 use super::time::{self, Unit, parse_duration, parse_time};
 use crate::order;
+use crate::parts;
 
 const ROWS: usize = 5;
 const COLUMNS: usize = 64;
@@ -99,7 +100,7 @@ fn guesses(headers: &[String], rows: &[Vec<String>]) -> Vec<(String, u32)> {
                 if whole {
                     header == name
                 } else {
-                    header.contains(name)
+                    parts::holds(header, name)
                 }
             })
         };
