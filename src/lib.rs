@@ -16,6 +16,7 @@ pub mod files;
 pub mod herds;
 pub mod messages;
 pub mod observed;
+pub mod packed;
 pub mod panes;
 pub mod plot;
 pub mod replay;

@@ -1,10 +1,10 @@
 //! Messages as they cross between the threads: `{ id, body }`, and beside the body what cannot be
 //! data: `files` with a request to open some, `pixels` with a picture, `buffers` on their way back.
 //!
-//! A body is bytes in the form of postcard, which only this very program reads: as JavaScript values a
-//! column of numbers would take milliseconds, and the code for it 25 kB. Cost: proportional to the body;
-//! pixels are handed over, not copied.
+//! A body is bytes, as `herdscope::packed` makes them: as JavaScript values a column of numbers would take
+//! milliseconds, and the code for it 25 kB. Cost: proportional to the body; pixels are handed over, not copied.
 
+use herdscope::packed;
 use js_sys::{Array, Reflect, Uint8Array};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -24,7 +24,7 @@ pub fn pack<T: Serialize>(
     body: &T,
     beside: &[(&str, &JsValue)],
 ) -> Result<JsValue, JsValue> {
-    let body = postcard::to_allocvec(body).map_err(failed)?;
+    let body = packed::pack(body);
     let message = serde_wasm_bindgen::to_value(&Message { id, body })?;
     for (name, value) in beside {
         Reflect::set(&message, &(*name).into(), value)?;
@@ -38,15 +38,10 @@ pub fn unpack<T: DeserializeOwned>(message: &JsValue) -> Result<(u32, T), JsValu
     let id = Reflect::get(message, &"id".into())?.as_f64();
     let body: Option<Uint8Array> = beside(message, "body");
     let (Some(id), Some(body)) = (id, body) else {
-        return Err(failed(postcard::Error::DeserializeUnexpectedEnd));
+        // Both ends are one program: only a mistake in it gets here.
+        return Err("a message between the page and its engine has no body".into());
     };
-    let body = postcard::from_bytes(&body.to_vec()).map_err(failed)?;
-    Ok((id as u32, body))
-}
-
-/// Both ends are one program: only a mistake in it gets here.
-fn failed(error: postcard::Error) -> JsValue {
-    format!("a message between the page and its engine cannot be read: {error}").into()
+    Ok((id as u32, packed::unpack(&body.to_vec())))
 }
 
 /// What travels beside the body under that name.

@@ -12,6 +12,7 @@ mod fit;
 mod given;
 mod golden;
 mod made;
+mod messages;
 mod observed;
 mod panes;
 mod picture;
