@@ -11,6 +11,7 @@
 mod ask;
 mod assume;
 mod breaker;
+mod canvas;
 mod clickhouse;
 mod client;
 mod columns;

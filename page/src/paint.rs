@@ -8,13 +8,13 @@ use std::rc::Rc;
 
 use js_sys::{Array, ArrayBuffer, Reflect, Uint8ClampedArray};
 use plotters::prelude::IntoDrawingArea;
-use plotters_canvas::CanvasBackend;
 use wasm_bindgen::prelude::*;
 use web_sys::{
     CanvasRenderingContext2d, Element, Event, HtmlCanvasElement, HtmlElement, ImageData,
     ResizeObserver, ResizeObserverBoxOptions, ResizeObserverEntry, ResizeObserverOptions,
 };
 
+use crate::canvas::Canvas;
 use crate::dom::{self, Dom};
 use crate::page::App;
 use herdscope::messages::{Scene, Style};
@@ -216,12 +216,12 @@ impl Surface {
             return Ok(None);
         }
         resize(&self.canvas, [width, height]);
-        let backend = CanvasBackend::with_canvas_object(self.canvas.clone());
+        let backend = Canvas::new(self.canvas.clone());
         Ok(backend.map(IntoDrawingArea::into_drawing_area))
     }
 }
 
-type Area = plotters::drawing::DrawingArea<CanvasBackend, plotters::coord::Shift>;
+type Area = plotters::drawing::DrawingArea<Canvas, plotters::coord::Shift>;
 
 /// The pixel ratio has changed, perhaps, and nothing else: another screen.
 fn remeasure(app: &App) {

@@ -99,7 +99,7 @@ fn correct(app: &App, event: &Event) {
 
 /// Shows the choice, and makes room for its plot.
 pub fn render(app: &App) {
-    let simulate = app.state.borrow().view.simulate.clone();
+    let simulate = app.state().view.simulate.clone();
     let supposed = chosen(simulate.as_deref());
     let dom = &app.dom;
     let name = supposed

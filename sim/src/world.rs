@@ -9,6 +9,7 @@ use std::rc::Rc;
 
 use halfopen::companions::{Ended, Failure, Retried};
 use halfopen::{Cause, ConfigError, State};
+use herdscope_reader::column::Column;
 use herdscope_reader::order;
 
 use crate::calls::{Answer, AtCallee, Attempt, Caller, Fate, NONE, NotMade, Of, Request};
@@ -32,10 +33,10 @@ pub struct Run {
     /// When it was over, nanoseconds since the beginning.
     pub end: i64,
     pub(crate) health: Health,
-    pub(crate) callers: Vec<Caller>,
-    pub(crate) requests: Vec<Request>,
-    pub(crate) attempts: Vec<Attempt>,
-    pub(crate) pods: Vec<Pod>,
+    pub(crate) callers: Column<Caller>,
+    pub(crate) requests: Column<Request>,
+    pub(crate) attempts: Column<Attempt>,
+    pub(crate) pods: Column<Pod>,
 }
 
 /// A change of state of a breaker, as the breaker itself tells it.
@@ -123,13 +124,13 @@ pub(crate) struct World {
     pub(crate) draws: Draws,
     pub(crate) now: i64,
     pub(crate) events: Events<Event>,
-    pub(crate) callers: Vec<Caller>,
+    pub(crate) callers: Column<Caller>,
     /// Those of each group.
-    of_group: Vec<std::ops::Range<u32>>,
-    requests: Vec<Request>,
-    attempts: Vec<Attempt>,
-    pub(crate) pods: Vec<Pod>,
-    pub(crate) services: Vec<Running>,
+    of_group: Column<std::ops::Range<u32>>,
+    requests: Column<Request>,
+    attempts: Column<Attempt>,
+    pub(crate) pods: Column<Pod>,
+    pub(crate) services: Column<Running>,
     states: Vec<StateChange>,
     pub(crate) samples: Vec<Sample>,
     pub(crate) health: Health,
@@ -143,11 +144,11 @@ impl World {
             draws: Draws::new(seed),
             now: 0,
             events: Events::new(),
-            callers: Vec::new(),
-            of_group: Vec::new(),
-            requests: Vec::new(),
-            attempts: Vec::new(),
-            pods: Vec::new(),
+            callers: Column::default(),
+            of_group: Column::default(),
+            requests: Column::default(),
+            attempts: Column::default(),
+            pods: Column::default(),
             services: scenario.services.iter().map(Running::new).collect(),
             states: Vec::new(),
             samples: Vec::new(),
@@ -569,7 +570,7 @@ impl World {
     }
 
     pub(crate) fn finish(mut self, seed: u64) -> Run {
-        for pod in &mut self.pods {
+        for pod in self.pods.iter_mut() {
             if pod.phase != Phase::Gone {
                 pod.count(self.now);
                 pod.gone_at = self.now;
