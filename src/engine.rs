@@ -291,13 +291,13 @@ impl Engine {
             let rank = dataset.table.rank[calls.span[at].0 as usize].0;
             (viewport.t0..viewport.t1).contains(&calls.start[at]) && ranks.contains(&rank)
         };
-        let mut durations: Vec<u64> = (0..calls.len())
+        let durations: Vec<u64> = (0..calls.len())
             .filter(|&at| calls.outcome[at].is_known() && within(at))
             .map(|at| calls.end[at].abs_diff(calls.start[at]))
             .collect();
-        let mut percentile = |per_mille: usize| {
+        let percentile = |per_mille: usize| {
             let at = durations.len().checked_sub(1)? * per_mille / 1000;
-            order::nth(&mut durations, at)
+            order::nth(&durations, at)
         };
         let marked = request
             .trace

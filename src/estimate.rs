@@ -354,10 +354,10 @@ fn told(dataset: &Dataset, edge: &Edge, served: &Served, key: Key) -> (String, S
         },
         Key::Network => {
             let good = (0..calls.len()).filter(|&at| calls.outcome[at] == CallOutcome::Success);
-            let mut durations: Vec<u64> = good.map(|at| calls.duration(at)).collect();
+            let durations: Vec<u64> = good.map(|at| calls.duration(at)).collect();
             // Of the quick ones, which did not queue.
             let quick = durations.len() / 10;
-            let whole = order::nth(&mut durations, quick).unwrap_or(0);
+            let whole = order::nth(&durations, quick).unwrap_or(0);
             let ways = 2 * (1 + u64::from(!edge.via.is_empty()));
             let work = served
                 .good
@@ -476,8 +476,8 @@ impl Served {
             }
             from = to;
         }
-        let of_bad = order::median(&mut bad).filter(|&it| it > 0);
-        let pods = of_bad.or_else(|| order::median(&mut all).filter(|&it| it > 0))?;
+        let of_bad = order::median(&bad).filter(|&it| it > 0);
+        let pods = of_bad.or_else(|| order::median(&all).filter(|&it| it > 0))?;
         Some((pods as u32, of_bad.is_some()))
     }
 
@@ -518,7 +518,7 @@ impl Served {
             });
             busiest.extend(full.map(|it| it.len() as u64).max());
         }
-        let most = order::median(&mut busiest)?;
+        let most = order::median(&busiest)?;
         let held = u64::from(self.workers()) * 1_000_000_000 / most;
         (Some(held) > self.median()).then_some(held)
     }

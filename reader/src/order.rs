@@ -76,15 +76,36 @@ pub fn sort_numbers(numbers: &mut Vec<u64>) {
     }
 }
 
-/// The number that stands at `place` when they are sorted, which leaves them rearranged; `None` where there
-/// are not so many. O(n).
+/// The number that stands at `place` when they are sorted; `None` where there are not so many. Of those that
+/// may be it, the highest byte tells which may still be. O(n).
 #[inline(never)]
-pub fn nth(numbers: &mut [u64], place: usize) -> Option<u64> {
-    (place < numbers.len()).then(|| *numbers.select_nth_unstable(place).1)
+pub fn nth(numbers: &[u64], mut place: usize) -> Option<u64> {
+    if place >= numbers.len() {
+        return None;
+    }
+    let mut left = numbers.to_vec();
+    for shift in (0..64).step_by(8).rev() {
+        let byte = |number: u64| usize::from((number >> shift) as u8);
+        let mut count = [0usize; 256];
+        for &number in &left {
+            count[byte(number)] += 1;
+        }
+        if count.contains(&left.len()) {
+            // The same everywhere.
+            continue;
+        }
+        let mut wanted = 0;
+        while place >= count[wanted] {
+            place -= count[wanted];
+            wanted += 1;
+        }
+        left.retain(|&it| byte(it) == wanted);
+    }
+    left.first().copied()
 }
 
 /// The median, of two the higher; `None` of none. O(n).
-pub fn median(numbers: &mut [u64]) -> Option<u64> {
+pub fn median(numbers: &[u64]) -> Option<u64> {
     nth(numbers, numbers.len() / 2)
 }
 

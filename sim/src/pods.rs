@@ -9,7 +9,6 @@ use std::collections::VecDeque;
 
 use halfopen::ConfigError;
 use halfopen::companions::{Next, Priority, QueueId, Shedder};
-use rustc_hash::FxHashMap;
 
 use crate::calls::{NEVER, NONE};
 use crate::scenario::{Quota, Shedding};
@@ -79,8 +78,8 @@ enum Queue {
     },
     Shedding {
         shedder: Box<Shedder>,
-        attempts: FxHashMap<QueueId, u32>,
-        ids: FxHashMap<u32, QueueId>,
+        /// What the shedder calls each attempt, in the order in which they came.
+        names: Vec<(QueueId, u32)>,
     },
 }
 
@@ -116,8 +115,7 @@ impl Pod {
             Some(Shedding::Length(most)) => plain(most as usize),
             Some(Shedding::Age(settings)) => Queue::Shedding {
                 shedder: Box::new(Shedder::new(settings)?),
-                attempts: FxHashMap::default(),
-                ids: FxHashMap::default(),
+                names: Vec::new(),
             },
         };
         Ok(Pod {
@@ -160,20 +158,14 @@ impl Pod {
                 waiting.push_back(attempt);
                 Offer::Waits
             }
-            Queue::Shedding {
-                shedder,
-                attempts,
-                ids,
-            } => match shedder.offer(now, priority) {
+            Queue::Shedding { shedder, names } => match shedder.offer(now, priority) {
                 Err(_) => Offer::Refused,
                 Ok(offered) => {
-                    attempts.insert(offered.id, attempt);
-                    ids.insert(attempt, offered.id);
-                    let shed = offered.shed.and_then(|it| attempts.remove(&it));
-                    shed.map_or(Offer::Waits, |it| {
-                        ids.remove(&it);
-                        Offer::InsteadOf(it)
-                    })
+                    names.push((offered.id, attempt));
+                    let shed = offered
+                        .shed
+                        .and_then(|it| forget(names, |name| name.0 == it));
+                    shed.map_or(Offer::Waits, |it| Offer::InsteadOf(it.1))
                 }
             },
         }
@@ -184,18 +176,13 @@ impl Pod {
         self.count(now);
         match &mut self.queue {
             Queue::Plain { waiting, .. } => waiting.pop_front().map(Taken::Serve),
-            Queue::Shedding {
-                shedder,
-                attempts,
-                ids,
-            } => {
+            Queue::Shedding { shedder, names } => {
                 let (id, served) = match shedder.take(now) {
                     Next::Serve(id) => (id, true),
                     Next::Shed(id) => (id, false),
                     Next::Empty => return None,
                 };
-                let attempt = attempts.remove(&id)?;
-                ids.remove(&attempt);
+                let (_, attempt) = forget(names, |name| name.0 == id)?;
                 Some(if served {
                     Taken::Serve(attempt)
                 } else {
@@ -214,14 +201,9 @@ impl Pod {
                     waiting.remove(at);
                 }
             }
-            Queue::Shedding {
-                shedder,
-                attempts,
-                ids,
-            } => {
-                if let Some(id) = ids.remove(&attempt) {
+            Queue::Shedding { shedder, names } => {
+                if let Some((id, _)) = forget(names, |name| name.1 == attempt) {
                     shedder.cancel(id);
-                    attempts.remove(&id);
                 }
             }
         }
@@ -319,6 +301,15 @@ impl Pod {
             waiting: mean(|it| it.waiting),
         })
     }
+}
+
+/// Takes a name away, which is mostly among the first. O(waiting).
+fn forget(
+    names: &mut Vec<(QueueId, u32)>,
+    which: impl Fn(&(QueueId, u32)) -> bool,
+) -> Option<(QueueId, u32)> {
+    let at = names.iter().position(which)?;
+    Some(names.remove(at))
 }
 
 #[cfg(test)]

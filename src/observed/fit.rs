@@ -254,8 +254,8 @@ fn complete(observed: &Observed, periods: &[Period], best: &Best) -> Option<(Con
         Some(slow) => format!("slow={}%@{}ns", best.share, slow.over),
         None => format!("fail={}%", best.share),
     };
-    let mut ramps = ramps(observed);
-    let ramp = order::median(&mut ramps).map_or(String::new(), |it| {
+    let ramps = ramps(observed);
+    let ramp = order::median(&ramps).map_or(String::new(), |it| {
         // How long one takes is only told roughly: the roundest within a twentieth.
         format!(",ramp={}ns", round((it + it / 20) as i64, 10))
     });

@@ -172,8 +172,8 @@ fn weigh(traffic: &Traffic, phase: &Phase, evidence: &mut [Option<f64>], early: 
 /// The mean time between the calls of a round, from its median; of all calls if it is short.
 fn mean_gap(starts: &[i64], traffic: &Traffic) -> f64 {
     let of = |starts: &[i64]| {
-        let mut gaps: Vec<u64> = starts.windows(2).map(|it| it[1].abs_diff(it[0])).collect();
-        order::median(&mut gaps).unwrap_or(0).max(1) as f64 / std::f64::consts::LN_2
+        let gaps: Vec<u64> = starts.windows(2).map(|it| it[1].abs_diff(it[0])).collect();
+        order::median(&gaps).unwrap_or(0).max(1) as f64 / std::f64::consts::LN_2
     };
     if starts.len() > 16 {
         of(starts)

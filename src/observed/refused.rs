@@ -57,11 +57,11 @@ pub(super) fn refused(table: &SpanTable, calls: &Calls, per_instance: bool) -> V
 fn at_once(table: &SpanTable, calls: &Calls) -> Option<Vec<bool>> {
     let failed = |at: usize| calls.outcome[at] == CallOutcome::Failure;
     let well = |at: &usize| calls.outcome[*at] == CallOutcome::Success;
-    let mut took: Vec<u64> = (0..calls.len())
+    let took: Vec<u64> = (0..calls.len())
         .filter(well)
         .map(|at| calls.duration(at))
         .collect();
-    let usual = order::median(&mut took)?;
+    let usual = order::median(&took)?;
     let quick = |at: usize| failed(at) && calls.duration(at).saturating_mul(TIMES) <= usual;
     if !(0..calls.len()).any(quick) {
         return None;

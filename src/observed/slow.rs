@@ -30,8 +30,8 @@ pub(super) fn suspected(traffic: &[Traffic]) -> Option<u64> {
     let all = traffic
         .iter()
         .flat_map(|it| (0..it.start.len()).filter_map(move |at| well(it, at)));
-    let mut took: Vec<u64> = all.collect();
-    order::median(&mut took).map(|it| it.saturating_mul(TIMES).max(1))
+    let took: Vec<u64> = all.collect();
+    order::median(&took).map(|it| it.saturating_mul(TIMES).max(1))
 }
 
 /// Counts slow calls as bad.

@@ -111,6 +111,18 @@ static NAMES: [(Field, &str); FIELDS + 1] = [
     (Field::Attributes, "attributes"),
 ];
 
+/// Words with a space between each two: as a list of texts, their places would weigh in the page what they weigh
+/// themselves.
+#[derive(Clone, Copy, Debug)]
+pub struct Words(pub &'static str);
+
+impl Words {
+    /// Each of them.
+    pub fn iter(self) -> impl Iterator<Item = &'static str> {
+        self.0.split_ascii_whitespace()
+    }
+}
+
 /// How many fields have a column of their own; attributes can have many.
 pub(crate) const FIELDS: usize = Field::Attributes as usize;
 
@@ -120,17 +132,17 @@ pub struct Exporter {
     /// The name in JSON and on the page.
     pub name: &'static str,
     /// Headers that are all there.
-    pub signature: &'static [&'static str],
+    pub signature: Words,
     /// Headers of which at least `at_least` are there.
-    pub any: &'static [&'static str],
+    pub any: Words,
     /// How many of `any` it takes.
     pub at_least: usize,
     /// Headers that count as some of `any` when they are spelled exactly so: other exporters write the
     /// same words with other capitals or with separators.
-    pub spelled: &'static [&'static str],
+    pub spelled: Words,
     /// Columns by header, the preferred one first: a blank cell gives way to the next one. A field
     /// that is not listed is looked up among the common names.
-    pub columns: &'static [(Field, &'static [&'static str])],
+    pub columns: &'static [(Field, Words)],
     /// The unit of a start or an end that is a plain number.
     pub start_unit: Option<Unit>,
     /// The unit of a duration that is a plain number.
@@ -151,16 +163,16 @@ pub struct Exporter {
     /// Row counts at which the exporter stops.
     pub caps: &'static [u64],
     /// The columns of files without a header, in order.
-    pub layouts: &'static [&'static [&'static str]],
+    pub layouts: &'static [Words],
 }
 
 /// An exporter with nothing special about it.
 const PLAIN: Exporter = Exporter {
     name: "generic",
-    signature: &[],
-    any: &[],
+    signature: Words(""),
+    any: Words(""),
     at_least: 0,
-    spelled: &[],
+    spelled: Words(""),
     columns: &[],
     start_unit: None,
     duration_unit: None,
@@ -176,7 +188,7 @@ const PLAIN: Exporter = Exporter {
 
 /// What both of Alibaba's call graphs have.
 const ALIBABA: Exporter = Exporter {
-    any: &["rpctype", "interface"],
+    any: Words("rpctype interface"),
     at_least: 1,
     start_unit: Some(Unit::Ms),
     duration_unit: Some(Unit::Ms),
@@ -192,16 +204,9 @@ pub static JAEGER_JSON: Exporter = Exporter {
     name: "jaeger-json",
     start_unit: Some(Unit::Us),
     duration_unit: Some(Unit::Us),
-    layouts: &[&[
-        "traceID",
-        "spanID",
-        "parentSpanID",
-        "operationName",
-        "startTime",
-        "duration",
-        "refs",
-        "serviceName",
-    ]],
+    layouts: &[Words(
+        "traceID spanID parentSpanID operationName startTime duration refs serviceName",
+    )],
     ..PLAIN
 };
 
@@ -209,19 +214,10 @@ pub static JAEGER_JSON: Exporter = Exporter {
 /// span.
 pub static OTLP_JSON: Exporter = Exporter {
     name: "otlp-json",
-    layouts: &[&[
-        "traceId",
-        "spanId",
-        "parentSpanId",
-        "name",
-        "startTimeUnixNano",
-        "endTimeUnixNano",
-        "kind",
-        "traceState",
-        "status.code",
-        "status.message",
-        "service.name",
-    ]],
+    layouts: &[Words(
+        "traceId spanId parentSpanId name startTimeUnixNano endTimeUnixNano kind traceState \
+    status.code status.message service.name",
+    )],
     ..PLAIN
 };
 
@@ -229,214 +225,120 @@ pub static OTLP_JSON: Exporter = Exporter {
 pub static EXPORTERS: &[Exporter] = &[
     Exporter {
         name: "dash0",
-        any: &[
-            "otelspanstarttime",
-            "otelspanduration",
-            "otelspanname",
-            "otelspanid",
-            "otelparentid",
-            "oteltraceid",
-            "otelspanstatuscode",
-        ],
+        any: Words(
+            "otelspanstarttime otelspanduration otelspanname otelspanid otelparentid oteltraceid \
+    otelspanstatuscode",
+        ),
         at_least: 2,
         caps: &[5_000],
         layouts: &[
-            &[
-                "otel.span.start_time",
-                "otel.span.duration",
-                "otel.span.name",
-                "otel.span.status.code",
-                "service.name",
-                "otel.parent.id",
-                "otel.trace.id",
-                "otel.span.id",
-                "otel.span.links",
-            ],
-            &[
-                "otel.span.start_time",
-                "otel.span.duration",
-                "otel.trace.id",
-                "otel.span.id",
-                "otel.parent.id",
-                "otel.span.name",
-                "otel.span.status.code",
-                "service.name",
-                "otel.span.links",
-            ],
+            Words(
+                "otel.span.start_time otel.span.duration otel.span.name otel.span.status.code \
+    service.name otel.parent.id otel.trace.id otel.span.id otel.span.links",
+            ),
+            Words(
+                "otel.span.start_time otel.span.duration otel.trace.id otel.span.id otel.parent.id \
+    otel.span.name otel.span.status.code service.name otel.span.links",
+            ),
         ],
         ..PLAIN
     },
     Exporter {
         name: "clickhouse",
-        signature: &["timestamp", "duration"],
+        signature: Words("timestamp duration"),
         at_least: 1,
-        spelled: &[
-            "TraceId",
-            "SpanId",
-            "ParentSpanId",
-            "SpanName",
-            "SpanKind",
-            "ServiceName",
-            "ResourceAttributes",
-            "ScopeName",
-            "SpanAttributes",
-            "StatusCode",
-            "Events.Name",
-        ],
+        spelled: Words(
+            "TraceId SpanId ParentSpanId SpanName SpanKind ServiceName ResourceAttributes \
+    ScopeName SpanAttributes StatusCode Events.Name",
+        ),
         duration_unit: Some(Unit::Ns),
         layouts: &[
-            &[
-                "Timestamp",
-                "TraceId",
-                "SpanId",
-                "ParentSpanId",
-                "TraceState",
-                "SpanName",
-                "SpanKind",
-                "ServiceName",
-                "ResourceAttributes",
-                "ScopeName",
-                "ScopeVersion",
-                "SpanAttributes",
-                "Duration",
-                "StatusCode",
-                "StatusMessage",
-                "Events.Timestamp",
-                "Events.Name",
-                "Events.Attributes",
-                "Links.TraceId",
-                "Links.SpanId",
-                "Links.TraceState",
-                "Links.Attributes",
-            ],
+            Words(
+                "Timestamp TraceId SpanId ParentSpanId TraceState SpanName SpanKind ServiceName \
+    ResourceAttributes ScopeName ScopeVersion SpanAttributes Duration StatusCode \
+    StatusMessage Events.Timestamp Events.Name Events.Attributes Links.TraceId \
+    Links.SpanId Links.TraceState Links.Attributes",
+            ),
             // As the real file has it: a map more before the attributes, two texts after the message.
-            &[
-                "Timestamp",
-                "TraceId",
-                "SpanId",
-                "ParentSpanId",
-                "TraceState",
-                "SpanName",
-                "SpanKind",
-                "ServiceName",
-                "ResourceAttributes",
-                "ScopeName",
-                "ScopeVersion",
-                "ScopeAttributes",
-                "SpanAttributes",
-                "Duration",
-                "StatusCode",
-                "StatusMessage",
-                "SpanEvents",
-                "SpanLinks",
-                "Events.Timestamp",
-                "Events.Name",
-                "Events.Attributes",
-                "Links.TraceId",
-                "Links.SpanId",
-                "Links.TraceState",
-                "Links.Attributes",
-            ],
+            Words(
+                "Timestamp TraceId SpanId ParentSpanId TraceState SpanName SpanKind ServiceName \
+    ResourceAttributes ScopeName ScopeVersion ScopeAttributes SpanAttributes Duration \
+    StatusCode StatusMessage SpanEvents SpanLinks Events.Timestamp Events.Name \
+    Events.Attributes Links.TraceId Links.SpanId Links.TraceState Links.Attributes",
+            ),
         ],
         ..PLAIN
     },
     Exporter {
         name: "skywalking",
-        signature: &[
-            "starttime",
-            "endtime",
-            "spantype",
-            "service",
-            "spanid",
-            "traceid",
-            "parentspan",
-        ],
-        any: &["url", "peer", "component", "iserror"],
+        signature: Words("starttime endtime spantype service spanid traceid parentspan"),
+        any: Words("url peer component iserror"),
         at_least: 1,
         start_unit: Some(Unit::Ms),
-        columns: &[(Field::Operation, &["url"])],
+        columns: &[(Field::Operation, Words("url"))],
         ..PLAIN
     },
     Exporter {
         name: "nezha",
-        signature: &[
-            "traceid",
-            "spanid",
-            "parentid",
-            "podname",
-            "operationname",
-            "starttimeunixnano",
-        ],
+        signature: Words("traceid spanid parentid podname operationname starttimeunixnano"),
         duration_unit: Some(Unit::Us),
-        columns: &[(Field::Service, &["podname"])],
+        columns: &[(Field::Service, Words("podname"))],
         services_are_pods: true,
         ..PLAIN
     },
     Exporter {
         name: "signoz",
-        signature: &["timestamp", "durationnano", "traceid", "spanid"],
+        signature: Words("timestamp durationnano traceid spanid"),
         caps: &[10_000, 30_000, 50_000],
         ..PLAIN
     },
     Exporter {
         name: "grafana",
-        signature: &[
-            "traceid",
-            "spanid",
-            "parentspanid",
-            "operationname",
-            "servicename",
-            "starttime",
-            "duration",
-        ],
+        signature: Words(
+            "traceid spanid parentspanid operationname servicename starttime duration",
+        ),
         start_unit: Some(Unit::Ms),
         duration_unit: Some(Unit::Ms),
         ..PLAIN
     },
     Exporter {
         name: "rcaeval",
-        signature: &[
-            "traceid",
-            "spanid",
-            "parentspanid",
-            "operationname",
-            "servicename",
-            "starttimemillis",
-            "starttime",
-            "duration",
-        ],
+        signature: Words(
+            "traceid spanid parentspanid operationname servicename starttimemillis starttime \
+    duration",
+        ),
         start_unit: Some(Unit::Us),
         duration_unit: Some(Unit::Us),
         ..PLAIN
     },
     Exporter {
         name: "datadog",
-        signature: &["date", "service", "resource", "duration"],
-        any: &["method", "statuscode"],
+        signature: Words("date service resource duration"),
+        any: Words("method statuscode"),
         at_least: 1,
-        columns: &[(Field::Operation, &["resource"])],
+        columns: &[(Field::Operation, Words("resource"))],
         ..PLAIN
     },
     Exporter {
         name: "dynatrace",
-        signature: &["starttime", "duration", "traceid", "spanid", "spanparentid"],
-        any: &["endtime", "spanname", "requestisfailed", "dtentityservice"],
+        signature: Words("starttime duration traceid spanid spanparentid"),
+        any: Words("endtime spanname requestisfailed dtentityservice"),
         at_least: 1,
-        columns: &[(Field::Service, &["servicename", "dtentityservice"])],
+        columns: &[(Field::Service, Words("servicename dtentityservice"))],
         duration_unit: Some(Unit::Ns),
         ..PLAIN
     },
     Exporter {
         name: "appinsights",
-        signature: &["timestamp", "operationid", "operationparentid", "duration"],
-        any: &["itemtype", "cloudrolename", "name", "resultcode"],
+        signature: Words("timestamp operationid operationparentid duration"),
+        any: Words("itemtype cloudrolename name resultcode"),
         at_least: 1,
         columns: &[
-            (Field::Trace, &["operationid"]),
-            (Field::Span, &["id"]),
-            (Field::Parent, &["operationparentid"]),
-            (Field::Operation, &["name"]),
-            (Field::Kind, &["itemtype"]),
+            (Field::Trace, Words("operationid")),
+            (Field::Span, Words("id")),
+            (Field::Parent, Words("operationparentid")),
+            (Field::Operation, Words("name")),
+            (Field::Kind, Words("itemtype")),
         ],
         duration_unit: Some(Unit::Ms),
         roots_name_their_trace: true,
@@ -444,39 +346,26 @@ pub static EXPORTERS: &[Exporter] = &[
     },
     Exporter {
         name: "elastic",
-        signature: &["timestamp", "traceid"],
-        any: &[
-            "transactionid",
-            "transactionname",
-            "transactiondurationus",
-            "spandurationus",
-        ],
+        signature: Words("timestamp traceid"),
+        any: Words("transactionid transactionname transactiondurationus spandurationus"),
         at_least: 2,
         columns: &[
-            (Field::Span, &["spanid", "transactionid"]),
-            (Field::Operation, &["spanname", "transactionname"]),
-            (Field::Duration, &["spanduration", "transactionduration"]),
+            (Field::Span, Words("spanid transactionid")),
+            (Field::Operation, Words("spanname transactionname")),
+            (Field::Duration, Words("spanduration transactionduration")),
         ],
         cells_are_lists: true,
         ..PLAIN
     },
     Exporter {
         name: "openrca-telecom",
-        signature: &[
-            "calltype",
-            "starttime",
-            "elapsedtime",
-            "traceid",
-            "id",
-            "pid",
-            "cmdbid",
-        ],
+        signature: Words("calltype starttime elapsedtime traceid id pid cmdbid"),
         columns: &[
-            (Field::Span, &["id"]),
-            (Field::Parent, &["pid"]),
-            (Field::Service, &["servicename", "dsname"]),
-            (Field::Operation, &["calltype"]),
-            (Field::Instance, &["cmdbid"]),
+            (Field::Span, Words("id")),
+            (Field::Parent, Words("pid")),
+            (Field::Service, Words("servicename dsname")),
+            (Field::Operation, Words("calltype")),
+            (Field::Instance, Words("cmdbid")),
         ],
         start_unit: Some(Unit::Ms),
         duration_unit: Some(Unit::Ms),
@@ -484,15 +373,8 @@ pub static EXPORTERS: &[Exporter] = &[
     },
     Exporter {
         name: "openrca-bank",
-        signature: &[
-            "timestamp",
-            "cmdbid",
-            "parentid",
-            "spanid",
-            "traceid",
-            "duration",
-        ],
-        columns: &[(Field::Service, &["cmdbid"])],
+        signature: Words("timestamp cmdbid parentid spanid traceid duration"),
+        columns: &[(Field::Service, Words("cmdbid"))],
         start_unit: Some(Unit::Ms),
         duration_unit: Some(Unit::Ms),
         services_are_pods: true,
@@ -500,21 +382,12 @@ pub static EXPORTERS: &[Exporter] = &[
     },
     Exporter {
         name: "openrca-market",
-        signature: &[
-            "timestamp",
-            "cmdbid",
-            "spanid",
-            "traceid",
-            "duration",
-            "type",
-            "operationname",
-            "parentspan",
-        ],
+        signature: Words("timestamp cmdbid spanid traceid duration type operationname parentspan"),
         // Mixed units in one row. The status is gRPC's for rpc spans and HTTP's for others.
         columns: &[
-            (Field::Service, &["cmdbid"]),
-            (Field::Status, &[]),
-            (Field::Grpc, &["statuscode"]),
+            (Field::Service, Words("cmdbid")),
+            (Field::Status, Words("")),
+            (Field::Grpc, Words("statuscode")),
         ],
         start_unit: Some(Unit::Ms),
         duration_unit: Some(Unit::Us),
@@ -523,71 +396,47 @@ pub static EXPORTERS: &[Exporter] = &[
     },
     Exporter {
         name: "jaeger-cassandra",
-        signature: &[
-            "traceid",
-            "spanid",
-            "spanhash",
-            "refs",
-            "starttime",
-            "duration",
-            "process",
-        ],
+        signature: Words("traceid spanid spanhash refs starttime duration process"),
         start_unit: Some(Unit::Us),
         duration_unit: Some(Unit::Us),
         ..PLAIN
     },
     Exporter {
         name: "alibaba-2021",
-        signature: &["traceid", "timestamp", "rpcid", "um", "dm", "rt"],
+        signature: Words("traceid timestamp rpcid um dm rt"),
         columns: &[
-            (Field::Span, &["rpcid"]),
-            (Field::Duration, &["rt"]),
-            (Field::Service, &["um"]),
-            (Field::Peer, &["dm"]),
-            (Field::Operation, &["interface"]),
-            (Field::Kind, &["rpctype"]),
+            (Field::Span, Words("rpcid")),
+            (Field::Duration, Words("rt")),
+            (Field::Service, Words("um")),
+            (Field::Peer, Words("dm")),
+            (Field::Operation, Words("interface")),
+            (Field::Kind, Words("rpctype")),
         ],
         ..ALIBABA
     },
     Exporter {
         name: "alibaba-2022",
-        signature: &[
-            "traceid",
-            "timestamp",
-            "rpcid",
-            "um",
-            "uminstanceid",
-            "dm",
-            "dminstanceid",
-            "rt",
-        ],
+        signature: Words("traceid timestamp rpcid um uminstanceid dm dminstanceid rt"),
         // The column `service` tells what the user asked for, not who recorded the span.
         columns: &[
-            (Field::Span, &["rpcid"]),
-            (Field::Duration, &["rt"]),
-            (Field::Service, &["um"]),
-            (Field::Instance, &["uminstanceid"]),
-            (Field::Peer, &["dm"]),
-            (Field::CalleeInstance, &["dminstanceid"]),
-            (Field::Operation, &["interface"]),
-            (Field::Kind, &["rpctype"]),
+            (Field::Span, Words("rpcid")),
+            (Field::Duration, Words("rt")),
+            (Field::Service, Words("um")),
+            (Field::Instance, Words("uminstanceid")),
+            (Field::Peer, Words("dm")),
+            (Field::CalleeInstance, Words("dminstanceid")),
+            (Field::Operation, Words("interface")),
+            (Field::Kind, Words("rpctype")),
         ],
         ..ALIBABA
     },
     Exporter {
         name: "tracevae",
-        signature: &[
-            "traceidhigh",
-            "traceidlow",
-            "spanid",
-            "starttime",
-            "duration",
-            "nanosecond",
-        ],
+        signature: Words("traceidhigh traceidlow spanid starttime duration nanosecond"),
         columns: &[
-            (Field::Trace, &["traceidhigh"]),
-            (Field::TraceLow, &["traceidlow"]),
-            (Field::Nanos, &["nanosecond"]),
+            (Field::Trace, Words("traceidhigh")),
+            (Field::TraceLow, Words("traceidlow")),
+            (Field::Nanos, Words("nanosecond")),
         ],
         start_unit: Some(Unit::S),
         duration_unit: Some(Unit::Ms),
@@ -595,51 +444,34 @@ pub static EXPORTERS: &[Exporter] = &[
     },
     Exporter {
         name: "gaia",
-        signature: &[
-            "hostip",
-            "servicename",
-            "traceid",
-            "spanid",
-            "parentid",
-            "starttime",
-            "endtime",
-        ],
-        any: &["timestamp", "url", "statuscode", "message"],
+        signature: Words("hostip servicename traceid spanid parentid starttime endtime"),
+        any: Words("timestamp url statuscode message"),
         at_least: 1,
-        columns: &[(Field::Instance, &["hostip"]), (Field::Operation, &["url"])],
+        columns: &[
+            (Field::Instance, Words("hostip")),
+            (Field::Operation, Words("url")),
+        ],
         ids_lost_zeros: true,
         operations_are_addresses: true,
         ..PLAIN
     },
     Exporter {
         name: "honeycomb",
-        signature: &["tracetraceid", "tracespanid", "durationms"],
-        any: &[
-            "traceparentid",
-            "timestamp",
-            "samplerate",
-            "metaannotationtype",
-        ],
+        signature: Words("tracetraceid tracespanid durationms"),
+        any: Words("traceparentid timestamp samplerate metaannotationtype"),
         at_least: 1,
         ..PLAIN
     },
     Exporter {
         name: "newrelic",
-        signature: &["traceid", "timestamp", "id"],
-        any: &[
-            "durationms",
-            "appname",
-            "entityname",
-            "entityguid",
-            "guid",
-            "nrguid",
-        ],
+        signature: Words("traceid timestamp id"),
+        any: Words("durationms appname entityname entityguid guid nrguid"),
         at_least: 2,
-        spelled: &["trace.id", "parent.id", "duration.ms"],
+        spelled: Words("trace.id parent.id duration.ms"),
         columns: &[
-            (Field::Span, &["id", "guid"]),
-            (Field::Duration, &["durationms", "duration"]),
-            (Field::Service, &["servicename", "appname", "entityname"]),
+            (Field::Span, Words("id guid")),
+            (Field::Duration, Words("durationms duration")),
+            (Field::Service, Words("servicename appname entityname")),
         ],
         start_unit: Some(Unit::Ms),
         duration_unit: Some(Unit::S),
@@ -649,225 +481,105 @@ pub static EXPORTERS: &[Exporter] = &[
 
 /// The common names of each field's columns, the preferred one first. Times and durations may carry
 /// a suffix that tells their unit.
-pub(crate) static COMMON: &[(Field, &[&str])] = &[
+pub(crate) static COMMON: &[(Field, Words)] = &[
     (
         Field::Trace,
-        &["traceid", "oteltraceid", "tracetraceid", "trace"],
+        Words("traceid oteltraceid tracetraceid trace"),
     ),
-    (
-        Field::Span,
-        &["spanid", "otelspanid", "tracespanid", "span", "id"],
-    ),
+    (Field::Span, Words("spanid otelspanid tracespanid span id")),
     (
         Field::Parent,
-        &[
-            "parentspanid",
-            "spanparentid",
-            "parentid",
-            "otelparentid",
-            "otelspanparentid",
-            "traceparentid",
-            "parentspan",
-            "referenceparentspanid",
-            "parent",
-        ],
+        Words(
+            "parentspanid spanparentid parentid otelparentid otelspanparentid traceparentid \
+    parentspan referenceparentspanid parent",
+        ),
     ),
     (
         Field::Start,
-        &[
-            "starttime",
-            "start",
-            "spanstarttime",
-            "otelspanstarttime",
-            "starttimestamp",
-            "startts",
-            "timestamp",
-            "time",
-            "ts",
-            "date",
-            "datetime",
-            "begin",
-            "begintime",
-        ],
+        Words(
+            "starttime start spanstarttime otelspanstarttime starttimestamp startts timestamp \
+    time ts date datetime begin begintime",
+        ),
     ),
     (
         Field::End,
-        &[
-            "endtime",
-            "end",
-            "spanendtime",
-            "otelspanendtime",
-            "endtimestamp",
-            "endts",
-            "finishtime",
-        ],
+        Words("endtime end spanendtime otelspanendtime endtimestamp endts finishtime"),
     ),
     (
         Field::Duration,
-        &[
-            "duration",
-            "spanduration",
-            "otelspanduration",
-            "elapsedtime",
-            "elapsed",
-            "latency",
-            "durationtime",
-        ],
+        Words("duration spanduration otelspanduration elapsedtime elapsed latency durationtime"),
     ),
     (
         Field::Service,
-        &[
-            "servicename",
-            "service",
-            "otelservicename",
-            "resourceservicename",
-            "resourceattributesservicename",
-            "resourcestringservicename",
-            "processservicename",
-            "localendpointservicename",
-            "applicationname",
-            "cloudrolename",
-            "appname",
-            "application",
-            "app",
-        ],
+        Words(
+            "servicename service otelservicename resourceservicename \
+    resourceattributesservicename resourcestringservicename processservicename \
+    localendpointservicename applicationname cloudrolename appname application app",
+        ),
     ),
     (
         Field::Operation,
-        &[
-            "spanname",
-            "operationname",
-            "otelspanname",
-            "name",
-            "operation",
-            "spandescription",
-            "resource",
-            "endpoint",
-            "url",
-        ],
+        Words(
+            "spanname operationname otelspanname name operation spandescription resource endpoint \
+    url",
+        ),
     ),
     (
         Field::Kind,
-        &[
-            "spankind",
-            "kind",
-            "otelspankind",
-            "kindstring",
-            "spankindstring",
-            "spantype",
-        ],
+        Words("spankind kind otelspankind kindstring spankindstring spantype"),
     ),
     (
         Field::Status,
-        &[
-            "statuscode",
-            "status",
-            "otelspanstatuscode",
-            "spanstatuscode",
-            "spanstatus",
-            "statuscodestring",
-            "otelstatuscode",
-            "eventoutcome",
-            "outcome",
-        ],
+        Words(
+            "statuscode status otelspanstatuscode spanstatuscode spanstatus statuscodestring \
+    otelstatuscode eventoutcome outcome",
+        ),
     ),
     (
         Field::Error,
-        &[
-            "error",
-            "iserror",
-            "haserror",
-            "failed",
-            "isfailed",
-            "requestisfailed",
-        ],
+        Words("error iserror haserror failed isfailed requestisfailed"),
     ),
-    (Field::Success, &["success", "issuccess", "succeeded"]),
+    (Field::Success, Words("success issuccess succeeded")),
     (
         Field::Http,
-        &[
-            "httpresponsestatuscode",
-            "httpstatuscode",
-            "responsestatuscode",
-            "httpstatus",
-            "resultcode",
-        ],
+        Words("httpresponsestatuscode httpstatuscode responsestatuscode httpstatus resultcode"),
     ),
     (
         Field::Grpc,
-        &[
-            "rpcgrpcstatuscode",
-            "rpcresponsestatuscode",
-            "grpcstatuscode",
-            "grpcstatus",
-        ],
+        Words("rpcgrpcstatuscode rpcresponsestatuscode grpcstatuscode grpcstatus"),
     ),
     (
         Field::Message,
-        &[
-            "statusmessage",
-            "otelspanstatusmessage",
-            "spanstatusmessage",
-            "otelstatusdescription",
-            "exceptionmessage",
-            "errormessage",
-            "message",
-        ],
+        Words(
+            "statusmessage otelspanstatusmessage spanstatusmessage otelstatusdescription \
+    exceptionmessage errormessage message",
+        ),
     ),
     (
         Field::Instance,
-        &[
-            "k8spodname",
-            "kubernetespodname",
-            "kubepodname",
-            "resourcek8spodname",
-            "resourceattributesk8spodname",
-            "podname",
-            "pod",
-            "serviceinstanceid",
-            "instanceid",
-            "instance",
-            "cloudroleinstance",
-            "containerid",
-            "servicenodename",
-            "hostname",
-            "host",
-        ],
+        Words(
+            "k8spodname kubernetespodname kubepodname resourcek8spodname \
+    resourceattributesk8spodname podname pod serviceinstanceid instanceid instance \
+    cloudroleinstance containerid servicenodename hostname host",
+        ),
     ),
     (
         Field::Peer,
-        &[
-            "peerservice",
-            "serveraddress",
-            "netpeername",
-            "peer",
-            "target",
-        ],
+        Words("peerservice serveraddress netpeername peer target"),
     ),
-    (Field::TraceState, &["tracestate", "oteltracestate"]),
-    (Field::References, &["refs"]),
-    (Field::TraceLow, &[]),
-    (Field::Nanos, &[]),
-    (Field::CalleeInstance, &[]),
-    (Field::SampleRate, &["samplerate", "metasamplerate"]),
-    (Field::Annotation, &["metaannotationtype"]),
+    (Field::TraceState, Words("tracestate oteltracestate")),
+    (Field::References, Words("refs")),
+    (Field::TraceLow, Words("")),
+    (Field::Nanos, Words("")),
+    (Field::CalleeInstance, Words("")),
+    (Field::SampleRate, Words("samplerate metasamplerate")),
+    (Field::Annotation, Words("metaannotationtype")),
     (
         Field::Attributes,
-        &[
-            "resourceattributes",
-            "spanattributes",
-            "eventsattributes",
-            "attributes",
-            "attributesjson",
-            "attributesstring",
-            "tags",
-            "servicetags",
-            "customdimensions",
-            "resourcetags",
-            "process",
-            "events",
-            "logs",
-        ],
+        Words(
+            "resourceattributes spanattributes eventsattributes attributes attributesjson \
+    attributesstring tags servicetags customdimensions resourcetags process events logs",
+        ),
     ),
 ];
 
@@ -892,7 +604,7 @@ pub(crate) static UNITS: &[(&str, Unit)] = &[
 
 /// The unit that the last word of a header tells: `took_ms`, `duration.ms`.
 pub(crate) fn unit_of_header(header: &str) -> Option<Unit> {
-    let (_, word) = header.rsplit_once(|c: char| !c.is_alphanumeric())?;
+    let (_, word) = header.rsplit_once(|c: char| !is_of_word(c))?;
     let same = |it: &&(&str, Unit)| it.0.eq_ignore_ascii_case(word);
     UNITS.iter().find(same).map(|it| it.1)
 }
@@ -906,6 +618,11 @@ pub(crate) fn normal(header: &str) -> String {
     {
         header = name;
     }
-    let kept = header.chars().filter(|c| c.is_alphanumeric());
+    let kept = header.chars().filter(|&c| is_of_word(c));
     kept.map(|c| c.to_ascii_lowercase()).collect()
+}
+
+/// Letters and digits; all that is not ASCII counts as such, or the tables of Unicode would be in the page.
+fn is_of_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || !c.is_ascii()
 }

@@ -5,7 +5,7 @@
 //! `tests/ingest/exporters.rs` and `tests/ingest/times.rs`.
 
 use super::exporters::{
-    COMMON, EXPORTERS, Exporter, FIELDS, Field, GENERIC, UNITS, normal, unit_of_header,
+    COMMON, EXPORTERS, Exporter, FIELDS, Field, GENERIC, UNITS, Words, normal, unit_of_header,
 };
 use super::intake::{Attribute, attribute};
 use super::time::{
@@ -113,14 +113,14 @@ impl Plan {
 
 /// The exporter whose headers these are.
 pub(super) fn recognise(headers: &[String], normals: &[String]) -> &'static Exporter {
-    let has = |name: &&&str| normals.iter().any(|it| it == **name);
-    let spelled = |name: &&&str| headers.iter().any(|it| it == **name);
+    let has = |name: &&str| normals.iter().any(|it| it == name);
+    let spelled = |name: &&str| headers.iter().any(|it| it == name);
     let mut best = (0, &GENERIC);
     for exporter in EXPORTERS {
         let any = exporter.any.iter().filter(has).count();
         let any = any + exporter.spelled.iter().filter(spelled).count();
         let all = exporter.signature.iter().filter(has).count();
-        let fits = all == exporter.signature.len() && any >= exporter.at_least;
+        let fits = all == exporter.signature.iter().count() && any >= exporter.at_least;
         if fits && all + any > best.0 {
             best = (all + any, exporter);
         }
@@ -131,10 +131,13 @@ pub(super) fn recognise(headers: &[String], normals: &[String]) -> &'static Expo
 /// The exporter that writes such rows without a header, and its columns.
 pub(super) fn recognise_headerless(cells: &[String]) -> Option<Cells> {
     let layouts = EXPORTERS.iter().flat_map(|it| it.layouts);
-    for layout in layouts.filter(|it| it.len() == cells.len()) {
-        let normals: Vec<String> = layout.iter().map(|it| normal(it)).collect();
+    for &layout in layouts.filter(|it| it.iter().count() == cells.len()) {
+        let normals: Vec<String> = layout.iter().map(normal).collect();
         let at = |field: Field| {
-            let mut names = COMMON.iter().filter(|it| it.0 == field).flat_map(|it| it.1);
+            let mut names = COMMON
+                .iter()
+                .filter(|it| it.0 == field)
+                .flat_map(|it| it.1.iter());
             names.find_map(|name| normals.iter().position(|it| it == name))
         };
         let cell = |field| {
@@ -153,8 +156,8 @@ pub(super) fn recognise_headerless(cells: &[String]) -> Option<Cells> {
 }
 
 /// A layout as the headers of a file.
-pub(super) fn owned(layout: &[&str]) -> Cells {
-    layout.iter().map(|&it| it.to_owned()).collect()
+pub(super) fn owned(layout: Words) -> Cells {
+    layout.iter().map(str::to_owned).collect()
 }
 
 /// The column that bears `name`, with the unit that its suffix tells: none before any, and the
@@ -192,7 +195,7 @@ pub(super) fn plan(
         let names = own.map_or(common, |it| it.1);
         let timed = timed(field).is_some();
         let mut found = 0;
-        for &name in names {
+        for name in names.iter() {
             let Some((at, mut unit)) = find(&normals, name, timed) else {
                 continue;
             };
@@ -330,9 +333,9 @@ impl Plan {
             }
             numbers
         };
-        let duration = median(&mut numbers(Field::Duration));
-        let mut starts = numbers(Field::Start);
-        let usual = median(&mut starts);
+        let duration = median(&numbers(Field::Duration));
+        let starts = numbers(Field::Start);
+        let usual = median(&starts);
         self.start_unit_assumed = told[Field::Start as usize].is_none() && usual.is_some();
         // Alibaba counts from when the recording began.
         let relative = self.exporter.rows_are_ends_of_calls && self.start_unit.is_some();

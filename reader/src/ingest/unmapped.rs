@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::exporters::{COMMON, Field, normal};
+use super::exporters::{COMMON, Field, Words, normal};
 use super::time::{self, Unit, parse_duration, parse_time};
 use crate::order;
 use crate::parts;
@@ -49,28 +49,25 @@ fn cut(text: &str) -> String {
 }
 
 /// Parts of headers that hint at a field, where no common name is found.
-const HINTS: &[(Field, &[&str])] = &[
-    (Field::Trace, &["trace", "correlation", "requestid"]),
-    (Field::Parent, &["parent"]),
-    (Field::Span, &["span"]),
-    (Field::Start, &["start", "begin", "time", "date", "when"]),
-    (Field::End, &["end", "finish", "stop"]),
+const HINTS: &[(Field, Words)] = &[
+    (Field::Trace, Words("trace correlation requestid")),
+    (Field::Parent, Words("parent")),
+    (Field::Span, Words("span")),
+    (Field::Start, Words("start begin time date when")),
+    (Field::End, Words("end finish stop")),
     (
         Field::Duration,
-        &["dur", "elapsed", "took", "latency", "response", "ms"],
+        Words("dur elapsed took latency response ms"),
     ),
-    (Field::Service, &["service", "app", "component", "module"]),
+    (Field::Service, Words("service app component module")),
     (
         Field::Operation,
-        &["operation", "endpoint", "name", "method", "path", "url"],
+        Words("operation endpoint name method path url"),
     ),
-    (Field::Kind, &["kind", "type"]),
-    (Field::Status, &["status", "result", "code", "level"]),
-    (Field::Error, &["error", "fail"]),
-    (
-        Field::Instance,
-        &["pod", "host", "instance", "node", "container"],
-    ),
+    (Field::Kind, Words("kind type")),
+    (Field::Status, Words("status result code level")),
+    (Field::Error, Words("error fail")),
+    (Field::Instance, Words("pod host instance node container")),
 ];
 
 fn guesses(headers: &[String], rows: &[Vec<String>]) -> Vec<(String, u32)> {

@@ -29,7 +29,7 @@ impl Format {
 
     fn plan(self, told: &Told) -> Option<Plan> {
         let exporter = self.exporter();
-        let layout = exporter.layouts.first()?;
+        let layout = *exporter.layouts.first()?;
         plan::plan(Some(exporter), plan::owned(layout), &[], false, told)
     }
 }
