@@ -4,7 +4,7 @@
 //! every few milliseconds, by a message to itself, so that frames are drawn and a cancel is heard
 //! while it goes on; a new reading ends the one before. Pinned by the browser tests.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, RefCell, RefMut};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -94,6 +94,12 @@ fn install_panic_hook(scope: &DedicatedWorkerGlobalScope) {
 }
 
 impl Thread {
+    /// The engine, for one call of it.
+    #[inline(never)]
+    fn engine(&self) -> RefMut<'_, Engine> {
+        self.engine.borrow_mut()
+    }
+
     fn receive(self: &Rc<Self>, message: &JsValue) {
         let (id, request) = match wire::unpack::<Request>(message) {
             Ok(it) => it,
@@ -106,25 +112,25 @@ impl Thread {
                 logical,
             } => {
                 self.cancel();
-                let summary = self.engine.borrow_mut().judge(failed_over, logical);
+                let summary = self.engine().judge(failed_over, logical);
                 self.reply(id, &Reply::Opened(Box::new(summary)));
             }
             Request::Cancel => self.cancel(),
             Request::Frame(request) => self.frame(id, &request, wire::listed(message, "buffers")),
             Request::Hover(point) => {
-                let label = self.engine.borrow().hover(&point);
+                let label = self.engine().hover(&point);
                 self.reply(id, &Reply::Hover(label));
             }
             Request::Pick(point) => {
-                let detail = self.engine.borrow().pick(&point);
+                let detail = self.engine().pick(&point);
                 self.reply(id, &Reply::Trace(detail.map(Box::new)));
             }
             Request::Trace(trace) => {
-                let detail = self.engine.borrow().trace(&trace);
+                let detail = self.engine().trace(&trace);
                 self.reply(id, &Reply::Trace(detail.map(Box::new)));
             }
             Request::Ranks([from, to]) => {
-                let ranks = self.engine.borrow().ranks(from, to);
+                let ranks = self.engine().ranks(from, to);
                 self.reply(id, &Reply::Ranks([ranks.start, ranks.end]));
             }
             Request::Ask(question) => self.ask(id, *question),
@@ -134,7 +140,7 @@ impl Thread {
     /// Begins to work a question out; one on the same topic that was asked before is dropped.
     fn ask(self: &Rc<Self>, id: u32, question: Question) {
         let topic = question.topic;
-        let task = self.engine.borrow().task(question);
+        let task = self.engine().task(question);
         let mut tasks = self.tasks.borrow_mut();
         let idle = tasks.is_empty();
         tasks.retain(|(_, it)| it.question.topic != topic);
@@ -160,7 +166,7 @@ impl Thread {
         let Some((id, task)) = tasks.front_mut() else {
             return false;
         };
-        let reply = match self.engine.borrow_mut().step(task) {
+        let reply = match self.engine().step(task) {
             Step::More(progress) => Some(Reply::Working(task.question.topic, progress)),
             Step::Done(answer) => Some(Reply::Answer(answer)),
             Step::Void => None,
@@ -191,7 +197,7 @@ impl Thread {
 
     fn cancel(&self) {
         if let Some(reading) = self.reading.take() {
-            self.engine.borrow_mut().cancel();
+            self.engine().cancel();
             self.reply(reading, &Reply::Cancelled);
         }
         if let Some(controller) = self.abort.take() {
@@ -202,7 +208,7 @@ impl Thread {
     fn open(self: &Rc<Self>, id: u32, openings: Vec<Opening>, files: Vec<File>) {
         self.cancel();
         self.reading.set(Some(id));
-        self.engine.borrow_mut().start();
+        self.engine().start();
         let thread = self.clone();
         spawn_local(async move {
             thread.read(id, openings, files).await;
@@ -211,7 +217,7 @@ impl Thread {
                 return;
             }
             thread.reading.set(None);
-            let read = thread.engine.borrow_mut().finish();
+            let read = thread.engine().finish();
             let reply = match read {
                 Ok(summary) => Reply::Opened(Box::new(summary)),
                 Err(refused) => Reply::Failed(refused),
@@ -257,7 +263,7 @@ impl Thread {
                 return;
             }
             if let Some((begun, why)) = why {
-                self.engine.borrow_mut().skip(begun, why);
+                self.engine().skip(begun, why);
             }
         }
     }
@@ -272,10 +278,7 @@ impl Thread {
                     bytes.close();
                     return Ok(());
                 }
-                let pushed = self
-                    .engine
-                    .borrow_mut()
-                    .push(slice, self.now() - part.start);
+                let pushed = self.engine().push(slice, self.now() - part.start);
                 let Ok(mut progress) = pushed else {
                     let objection = bytes.objection();
                     bytes.close();
@@ -307,9 +310,7 @@ impl Thread {
         let begin = |name: String, source: Option<Source>, total: Option<u64>| {
             // Another reading may have begun while this one waited for its first bytes.
             if self.reading.get() == Some(id) {
-                self.engine
-                    .borrow_mut()
-                    .next_file(name, source, total, told);
+                self.engine().next_file(name, source, total, told);
             }
         };
         match opening.input {
@@ -354,7 +355,7 @@ impl Thread {
     }
 
     fn frame(&self, id: u32, request: &FrameRequest, buffers: Vec<ArrayBuffer>) {
-        let frame = self.engine.borrow_mut().frame(request);
+        let frame = self.engine().frame(request);
         let mut buffers = buffers.into_iter();
         let pixels: Array = [&frame.plot, &frame.overview, &frame.simulated]
             .map(|rgba| into_buffer(rgba, buffers.next()))
