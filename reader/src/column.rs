@@ -2,7 +2,7 @@
 //!
 //! Owns what happens at an index outside of it: the program stops here, in one place for all columns. A
 //! vector's index stops it where the index stands, and brings along the name, the line and the column of each
-//! of those places, some hundreds of them; that is a fortieth of the page. Costs what a vector costs.
+//! of those places, some hundreds of them: a hundredth of the page. Costs what a vector costs.
 
 use std::ops::{Deref, DerefMut, Index, IndexMut};
 use std::slice::SliceIndex;
@@ -34,7 +34,8 @@ impl<T, I: SliceIndex<[T]>> IndexMut<I> for Column<T> {
     }
 }
 
-/// What indexes a column is told to be at fault for an index outside of it; a function of one's own is not.
+/// `Index::index` hands on the place that it is called from, by its declaration; this does not, and is the one
+/// place that is named.
 #[inline(always)]
 fn at_place<T, I: SliceIndex<[T]>>(all: &[T], at: I) -> &I::Output {
     &all[at]
@@ -97,5 +98,25 @@ impl<'a, T> IntoIterator for &'a Column<T> {
 
     fn into_iter(self) -> std::slice::Iter<'a, T> {
         self.0.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_is_indexed_as_a_vector_is() {
+        let mut column = Column::of(1, 2);
+        column[1] = 2;
+        column.push(3);
+        assert_eq!(column, [1, 2, 3]);
+        assert_eq!((column[2], &column[1..]), (3, &[2, 3][..]));
+    }
+
+    #[test]
+    #[should_panic(expected = "the len is 0 but the index is 0")]
+    fn an_index_outside_of_it_stops() {
+        Column::<u8>::default()[0] = 1;
     }
 }

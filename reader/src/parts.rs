@@ -1,7 +1,7 @@
 //! Texts within texts: names and sentences, not files.
 //!
 //! What `str` has for it is made for long texts, and tells a slice outside of its text in many words: with the
-//! tables of Unicode that they need, a hundredth of the page. Here the search is plain, and what is not there
+//! tables of Unicode that they need, a fiftieth of the page. Here the search is plain, and what is not there
 //! is `None`. Cost: the product of both lengths at worst.
 
 /// Where `part` stands in `text` first.
