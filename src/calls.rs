@@ -9,7 +9,6 @@
 //! O(spans · log). Pinned by `tests/it/calls.rs`.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
 
 use rustc_hash::FxHashMap;
 
@@ -123,7 +122,7 @@ pub fn edges(table: &SpanTable) -> Vec<Edge> {
     let links = Links::of(table);
     let passing = pass_through(table, &links);
     let routes = Routes::learn(table, &links, &passing);
-    let mut number: FxHashMap<(ServiceIdx, u32), u32> = HashMap::default();
+    let mut number = Numbers::default();
     let mut found: Vec<Found> = Vec::new();
     for (at, from) in links.calls(table) {
         if passing[from.0 as usize].is_some() {
@@ -134,7 +133,8 @@ pub fn edges(table: &SpanTable) -> Vec<Edge> {
             false => routes.follow(table, &links, at),
         };
         let next = found.len() as u32;
-        let number = *number.entry((from, to)).or_insert(next);
+        let key = u64::from(from.0) << 32 | u64::from(to);
+        let number = *number.entry(key).or_insert(next);
         if number == next {
             found.push(Found {
                 from,
@@ -412,12 +412,17 @@ fn pass_through(table: &SpanTable, links: &Links) -> Vec<Option<ServiceIdx>> {
 /// What other calls teach about calls that have no child.
 struct Routes<'a> {
     passing: &'a [Option<ServiceIdx>],
-    /// The service that was called.
-    called: FxHashMap<Clue, u32>,
+    /// The place of each clue.
+    clues: Numbers,
+    /// The service that was called, by the place of its clue.
+    called: Column<u32>,
 }
 
+/// Things by a key, in the order in which they were met.
+type Numbers = FxHashMap<u64, u32>;
+
 /// What tells the callee of a call.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy)]
 enum Clue {
     /// The peer that it names.
     Peer(u32),
@@ -427,13 +432,26 @@ enum Clue {
     Operation(ServiceIdx, u32),
 }
 
+impl Clue {
+    /// Different ones have different keys.
+    fn key(self) -> u64 {
+        match self {
+            Clue::Peer(name) => name.into(),
+            Clue::Breaker(name) => 1 << 32 | u64::from(name),
+            Clue::Operation(service, name) => ((u64::from(service.0) + 2) << 32) | u64::from(name),
+        }
+    }
+}
+
 impl<'a> Routes<'a> {
     fn learn(table: &SpanTable, links: &Links, passing: &'a [Option<ServiceIdx>]) -> Routes<'a> {
         let mut routes = Routes {
             passing,
-            called: HashMap::default(),
+            clues: Numbers::default(),
+            called: Column::default(),
         };
-        let mut called: FxHashMap<Clue, Tally> = HashMap::default();
+        let mut called: Vec<Tally> = Vec::new();
+        let mut places = Numbers::default();
         for at in (0..table.len()).filter(|&at| links.is_call(table, at)) {
             let Some(child) = links.child(at) else {
                 continue;
@@ -445,10 +463,16 @@ impl<'a> Routes<'a> {
                 breaker_name(table, at).map(Clue::Breaker),
             ];
             for clue in clues.into_iter().flatten() {
-                called.entry(clue).or_default().add(to);
+                let next = called.len() as u32;
+                let place = *places.entry(clue.key()).or_insert(next);
+                if place == next {
+                    called.push(Tally::default());
+                }
+                called[place as usize].add(to);
             }
         }
-        routes.called = favourites(table, called);
+        let called = called.into_iter().map(|it| favourite(table, it));
+        (routes.clues, routes.called) = (places, called.collect());
         routes
     }
 
@@ -458,7 +482,10 @@ impl<'a> Routes<'a> {
             return self.follow(table, links, child);
         }
         let peer = table.peer[at];
-        let called = |clue: Clue| self.called.get(&clue).copied();
+        let called = |clue: Clue| {
+            let place = *self.clues.get(&clue.key())?;
+            Some(self.called[place as usize])
+        };
         if peer != NONE && peer != Strings::EMPTY {
             return (called(Clue::Peer(peer)).unwrap_or(peer), Vec::new());
         }
@@ -490,17 +517,11 @@ fn breaker_name(table: &SpanTable, at: usize) -> Option<u32> {
     (name != Strings::EMPTY).then_some(name)
 }
 
-/// The most frequent name of each clue; of equals the first in the alphabet, so that the order of
-/// rows decides nothing.
-fn favourites(table: &SpanTable, counts: FxHashMap<Clue, Tally>) -> FxHashMap<Clue, u32> {
-    let best = |names: Tally| {
-        let key = |&(name, count): &(u32, u32)| (count, Reverse(table.names.get(name)));
-        names.0.into_iter().max_by(|a, b| key(a).cmp(&key(b)))
-    };
-    let pairs = counts
-        .into_iter()
-        .filter_map(|(key, names)| Some((key, best(names)?.0)));
-    pairs.collect()
+/// The most frequent name; of equals the first in the alphabet, so that the order of rows decides nothing.
+fn favourite(table: &SpanTable, names: Tally) -> u32 {
+    let key = |&(name, count): &(u32, u32)| (count, Reverse(table.names.get(name)));
+    let best = names.0.into_iter().max_by(|a, b| key(a).cmp(&key(b)));
+    best.map_or(NONE, |it| it.0)
 }
 
 /// How often each of a few came, by their number.
@@ -553,11 +574,10 @@ fn calls(table: &SpanTable, caller: Option<ServiceIdx>, spans: Vec<SpanIdx>) -> 
     let key = |name: u32| (name == NONE, table.names.get(name));
     order::sort(&mut names, &mut |a, b| key(a).cmp(&key(b)));
     names.dedup();
-    let number: FxHashMap<u32, u32> = names
-        .iter()
-        .enumerate()
-        .map(|(at, &name)| (name, at as u32))
-        .collect();
+    let mut number = Numbers::default();
+    for (at, &name) in names.iter().enumerate() {
+        number.insert(name.into(), at as u32);
+    }
     let end: Column<i64> = spans.iter().map(|&it| table.end(it)).collect();
     let by_end =
         order::sorted_indices(end.len(), &mut |a, b| end[a as usize].cmp(&end[b as usize]));
@@ -571,7 +591,10 @@ fn calls(table: &SpanTable, caller: Option<ServiceIdx>, spans: Vec<SpanIdx>) -> 
     Calls {
         start: spans.iter().map(|it| table.start[column(it)]).collect(),
         outcome: spans.iter().map(outcome).collect(),
-        instance: spans.iter().map(|it| number[&instance(it)]).collect(),
+        instance: spans
+            .iter()
+            .map(|it| number[&u64::from(instance(it))])
+            .collect(),
         instances: names
             .iter()
             .map(|&name| (name != NONE).then(|| table.names.get(name).to_owned()))

@@ -15,6 +15,7 @@ use halfopen::State;
 
 use crate::advise::{Percentile, percentile};
 use crate::calls::{CallOutcome, Calls};
+use crate::column::Column;
 use crate::order;
 use crate::outcome::Outcome;
 use crate::rows::{Kind, NONE};
@@ -215,9 +216,9 @@ fn attribute(
     sides: &[Side; 2],
 ) -> Attribute {
     // Values are small numbers: places in a list, no hashing.
-    let mut counts: Vec<[u64; 2]> = Vec::new();
+    let mut counts: Column<[u64; 2]> = Column::default();
     // Of the traces with a value, how many there are and the last one.
-    let mut in_traces: Vec<[(u64, u32); 2]> = Vec::new();
+    let mut in_traces: Column<[(u64, u32); 2]> = Column::default();
     for at in 0..table.len() {
         let Some(value) = value(table, which, at) else {
             continue;

@@ -10,6 +10,7 @@ use herdscope_sim::{Demand, Group, Policy, Scenario, Service, Spread};
 
 use crate::advise;
 use crate::calls::{CallOutcome, Calls, Edge};
+use crate::column::Column;
 use crate::dataset::Dataset;
 use crate::format;
 use crate::ingest::time::{Told, Unit, parse_duration};
@@ -407,9 +408,9 @@ fn steps(calls: &Calls, start: i64) -> Demand {
 
 /// The spans of a service, by start.
 struct Served {
-    starts: Vec<i64>,
-    ends: Vec<i64>,
-    instances: Vec<u32>,
+    starts: Column<i64>,
+    ends: Column<i64>,
+    instances: Column<u32>,
     /// The durations of those that went well, sorted.
     good: Vec<u64>,
 }

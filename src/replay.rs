@@ -12,6 +12,7 @@ use std::borrow::Cow;
 use halfopen::{Config, Machine, Outcome, Permit, State, Transition};
 
 use crate::calls::{CallOutcome, Calls, just_above};
+use crate::column::Column;
 
 /// How to replay.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,7 +35,7 @@ pub struct Replay {
     /// See `from`.
     pub to: i64,
     /// For each call, whether its breaker rejected it.
-    pub rejected: Vec<bool>,
+    pub rejected: Column<bool>,
     /// How many calls were rejected.
     pub withheld: u64,
     /// Calls that were admitted and of which the file does not tell the outcome.
@@ -165,10 +166,10 @@ pub fn bands(breaker: &Breaker, from: i64, to: i64) -> Vec<(i64, i64, State)> {
 
 struct Run<'a> {
     calls: &'a Calls,
-    machines: Vec<Machine>,
+    machines: Column<Machine>,
     transitions: Vec<Vec<Transition>>,
-    permits: Vec<Option<Permit>>,
-    rejected: Vec<bool>,
+    permits: Column<Option<Permit>>,
+    rejected: Column<bool>,
     rates: Vec<RateSample>,
     withheld: u64,
     outcome_unknown: u64,
@@ -188,9 +189,9 @@ impl<'a> Run<'a> {
         Run {
             calls,
             transitions: vec![Vec::new(); machines.len()],
-            machines,
+            machines: machines.into(),
             permits: (0..calls.len()).map(|_| None).collect(),
-            rejected: vec![false; calls.len()],
+            rejected: Column::of(false, calls.len()),
             rates: Vec::with_capacity(calls.len()),
             withheld: 0,
             outcome_unknown: 0,

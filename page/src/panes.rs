@@ -3,7 +3,7 @@
 //! Owns the questions under way. Invariant: what is shown answers the view as it is, or is dimmed and cannot
 //! be pressed while the answer is on its way. A press on a figure leads to its spans, or puts settings into the breaker.
 
-use std::cell::RefCell;
+use std::cell::{Ref, RefCell, RefMut};
 use std::rc::Rc;
 
 use web_sys::{Element, Event, HtmlElement};
@@ -21,7 +21,21 @@ use herdscope::what_if::KEYS;
 /// What was asked and answered, a place for each topic.
 #[derive(Default)]
 pub struct Panes {
-    asked: RefCell<[Option<Asked>; 5]>,
+    asked: RefCell<AllAsked>,
+}
+
+type AllAsked = [Option<Asked>; 5];
+
+impl Panes {
+    #[inline(never)]
+    fn asked(&self) -> Ref<'_, AllAsked> {
+        self.asked.borrow()
+    }
+
+    #[inline(never)]
+    fn asked_mut(&self) -> RefMut<'_, AllAsked> {
+        self.asked.borrow_mut()
+    }
 }
 
 /// A question, and its answer once it is here.
@@ -110,11 +124,11 @@ pub fn update(app: &App) {
         state.view.clone()
     };
     for (at, (topic, id)) in TOPICS.into_iter().enumerate() {
-        let begun = app.panes.asked.borrow()[at].is_some();
+        let begun = app.panes.asked()[at].is_some();
         let Some(question) = wanted(&view, topic, begun) else {
             continue;
         };
-        let replaces = match &app.panes.asked.borrow()[at] {
+        let replaces = match &app.panes.asked()[at] {
             Some(it) if it.question == question => continue,
             before => before
                 .as_ref()
@@ -128,7 +142,7 @@ pub fn update(app: &App) {
                 answer: None,
                 replaces,
             };
-            app.panes.asked.borrow_mut()[at] = Some(it);
+            app.panes.asked_mut()[at] = Some(it);
             if !replaces {
                 render(app, id, &[Block::Note("Working it out\u{2026}".to_owned())]);
             }
@@ -144,16 +158,13 @@ pub fn forget(app: &App) {
 
 /// Whether an answer is on its way.
 pub fn is_waiting(app: &App) -> bool {
-    let asked = app.panes.asked.borrow();
+    let asked = app.panes.asked();
     asked.iter().flatten().any(|it| it.answer.is_none())
 }
 
 /// What was answered on a topic.
 pub fn answer(app: &App, topic: Topic) -> Option<Rc<Answer>> {
-    app.panes.asked.borrow()[place(topic)]
-        .as_ref()?
-        .answer
-        .clone()
+    app.panes.asked()[place(topic)].as_ref()?.answer.clone()
 }
 
 /// The question of a topic, as far as the topic depends on the view; `None` where no pane shows it. What was begun and
@@ -216,7 +227,7 @@ fn render_pool(app: &App) {
 
 /// How far the work is.
 pub fn working(app: &App, id: u32, topic: Topic, [done, of]: [u32; 2]) {
-    let asked = app.panes.asked.borrow();
+    let asked = app.panes.asked();
     let current = asked[place(topic)].as_ref().filter(|it| it.id == id);
     if current.is_some_and(|it| !it.replaces && it.answer.is_none()) {
         let share = format::share(done.into(), of.into());
@@ -229,7 +240,7 @@ pub fn arrived(app: &App, id: u32, answer: Answer) {
     let at = place(answer.topic);
     let answer = Rc::new(answer);
     {
-        let mut asked = app.panes.asked.borrow_mut();
+        let mut asked = app.panes.asked_mut();
         match &mut asked[at] {
             Some(it) if it.id == id => it.answer = Some(answer.clone()),
             _ => return,

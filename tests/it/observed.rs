@@ -510,7 +510,7 @@ fn refusals_without_a_word_are_told_from_a_service_that_is_down() {
     };
     let sidecar = file(&|at| replay.rejected[at]);
     let observed = observe(&sidecar.table, &sidecar.edges[0].calls, false);
-    assert_eq!(observed.refused, replay.rejected);
+    assert_eq!(replay.rejected, observed.refused);
     let truth: Changes = replay.breakers[0]
         .transitions
         .iter()

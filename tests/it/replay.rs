@@ -153,7 +153,7 @@ fn at_one_time_settles_come_before_acquires() {
         &["20 closed>open"],
     );
     assert_eq!(
-        (replay.rejected, replay.withheld),
+        (replay.rejected.to_vec(), replay.withheld),
         (vec![false, false, true], 1)
     );
 }

@@ -45,7 +45,10 @@ pub fn shorten(folder: &Path) -> Result<()> {
     for path in files.iter().filter(|it| is_markup(it)) {
         let text = String::from_utf8(read(path)?)
             .map_err(|_| format!("{} is no UTF-8 text", path.display()))?;
-        write(path, flush(&text).as_bytes())?;
+        let is_style = path.extension().is_some_and(|it| it == "css");
+        let text = flush(&text);
+        let text = if is_style { tight(&text) } else { text };
+        write(path, text.as_bytes())?;
     }
     Ok(())
 }
@@ -165,6 +168,25 @@ fn flush(text: &str) -> String {
     out
 }
 
+/// Styles without the blanks beside braces, colons, commas and semicolons that are for readers alone. A blank before
+/// a colon stays: it is part of a selector.
+fn tight(style: &str) -> String {
+    let pairs = [
+        (" {", "{"),
+        ("{ ", "{"),
+        (" }", "}"),
+        (": ", ":"),
+        ("; ", ";"),
+        (", ", ","),
+        (";}", "}"),
+    ];
+    pairs
+        .into_iter()
+        .fold(style.to_owned(), |style, (from, to)| {
+            style.replace(from, to)
+        })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -215,6 +237,13 @@ mod tests {
             flush("<p>\n    a\n  <pre>x</pre>\n  <pre>a\n  b\n  c</pre>\n  d\n"),
             "<p>\na\n<pre>x</pre>\n<pre>a\n  b\n  c</pre>\nd\n"
         );
+    }
+
+    #[test]
+    fn styles_lose_their_blanks_and_keep_their_meaning() {
+        let style = ".a :hover, .b { color: red; margin: 0 calc(1px + 2px); }\n";
+        let tightened = ".a :hover,.b{color:red;margin:0 calc(1px + 2px)}\n";
+        assert_eq!(tight(style), tightened);
     }
 
     #[test]
