@@ -2,7 +2,7 @@
 
 use herdscope_sim::Figures;
 
-use super::{Block, Cell, head, or_dash};
+use super::{Block, Cell, or_dash};
 use crate::estimate::Fact;
 use crate::format;
 
@@ -26,47 +26,47 @@ pub fn simulated(facts: &[Fact], rows: &[(&str, Option<Figures>)], of: usize) ->
         ]
         .concat(),
     ));
-    blocks.push(Block::Table {
-        head: head(&[
-            "remedy",
-            "recovered",
-            "after",
-            "served",
-            "withheld",
-            "failed",
-            "wasted",
-            "pods",
-        ]),
-        rows: rows
-            .iter()
-            .map(|(name, it)| row(name, it.as_ref()))
-            .collect(),
-    });
+    // The remedies stand side by side: they are few, and a pane is narrow.
+    let mut head = vec![String::new()];
+    let mut lines: Vec<Vec<Cell>> = LINES.iter().map(|&it| vec![it.into()]).collect();
+    for (name, figures) in rows {
+        head.push(name.replace('_', " ").replace('+', " + "));
+        let cells = figures.as_ref().map(cells).unwrap_or_default();
+        for (line, cell) in lines.iter_mut().zip(cells) {
+            line.push(cell.into());
+        }
+    }
+    blocks.push(Block::Table { head, rows: lines });
     blocks.push(Block::Note(
         "Recovered: the share of the runs, and where its probability is with 95 %. After: the median of those that did. \
-         Wasted: workers held for callers that had given up. Pods: times minutes."
+         Wasted: workers held for callers that had given up."
             .to_owned(),
     ));
     blocks
 }
 
-fn row(name: &str, it: Option<&Figures>) -> Vec<Cell> {
-    let mut row = vec![Cell::from(name.replace('_', " ").replace('+', " + "))];
-    let Some(it) = it else {
-        return row;
-    };
+/// What is said of each.
+const LINES: [&str; 7] = [
+    "recovered",
+    "after",
+    "served",
+    "withheld",
+    "failed",
+    "wasted",
+    "pod minutes",
+];
+
+fn cells(it: &Figures) -> Vec<String> {
     let whole = |share: f64| format::fixed(share * 100.0, 0);
-    let share = |n: u64| format::share(n, it.requests).into();
+    let share = |n: u64| format::share(n, it.requests);
     let [low, high] = it.interval.map(whole);
-    let recovered = [&whole(it.recovered), " % (", &low, "\u{2013}", &high, ")"].concat();
-    row.extend([
-        recovered.into(),
-        or_dash(it.recovery_ns.map(|it| it[0])).into(),
+    vec![
+        [&whole(it.recovered), " % (", &low, "\u{2013}", &high, ")"].concat(),
+        or_dash(it.recovery_ns.map(|it| it[0])),
         share(it.served),
         share(it.withheld),
         share(it.failed + it.shed),
-        format::duration(it.wasted_ns).into(),
-        format::count(it.pod_ns / 60_000_000_000).into(),
-    ]);
-    row
+        format::duration(it.wasted_ns),
+        format::count(it.pod_ns / 60_000_000_000),
+    ]
 }

@@ -135,7 +135,7 @@ fn the_thundering_herd_is_the_one_that_was_seen() {
     let scenario = Scenario::from_toml(&fs::read_to_string(path).expect("the scenario"));
     let scenario = scenario.expect("a scenario");
     let mut withheld = Vec::new();
-    for seed in 1..=6 {
+    for seed in 1..=10 {
         let run = simulate(&scenario, seed).expect("a run");
         let dataset = Dataset::of_rows(String::new(), &run.rows(&scenario));
         let edge = dataset
@@ -163,9 +163,9 @@ fn the_thundering_herd_is_the_one_that_was_seen() {
             .partition_point(|&it| it - scenario.starts_at < before) as f64;
         withheld.push(1.0 - sent / wanted);
     }
-    // And some 95 % of the shop's requests were withheld.
+    // And some 94 % of the shop's requests were withheld: fewer where one of its breakers is lucky.
     let mean = withheld.iter().sum::<f64>() / withheld.len() as f64;
-    assert!((0.93..0.97).contains(&mean), "{withheld:?}");
+    assert!((0.92..0.96).contains(&mean), "{withheld:?}");
 }
 
 #[test]
@@ -180,10 +180,10 @@ fn a_seed_gives_the_same_run_on_every_machine() {
         it.shed,
         it.in_flight_at_end,
     ];
-    assert_eq!(fates, [52_142, 15_371, 716, 36_053, 0, 2]);
+    assert_eq!(fates, [52_142, 15_244, 796, 36_100, 0, 2]);
     assert_eq!(
         (it.wasted_ns, it.pod_ns),
-        (17_153_179_550, 1_605_000_000_000)
+        (19_279_884_057, 1_605_000_000_000)
     );
     let sum = dataset
         .table
@@ -192,7 +192,7 @@ fn a_seed_gives_the_same_run_on_every_machine() {
         .fold(0i64, |sum, it| sum.wrapping_mul(31).wrapping_add(*it));
     assert_eq!(
         (dataset.table.len(), sum),
-        (48_261, 4_336_444_892_062_622_450)
+        (48_120, -7_179_436_876_380_476_856)
     );
 }
 
