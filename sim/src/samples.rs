@@ -3,25 +3,23 @@
 //! Owns nothing: each is what the file of its name in `scenarios/` says. Pinned by `tests/scenario.rs`, which reads
 //! the files.
 
-use halfopen::companions::RetrySettings;
-use halfopen::{Config, Jitter};
+use halfopen::Config;
 
 use crate::autoscaler::{Hpa, Metric};
 use crate::scenario::{
-    Act, Fault, Group, Hand, Policy, Quota, Retries, STARTS_AT, Scenario, Service, Shedding, Spread,
+    Act, Group, Hand, Policy, Quota, STARTS_AT, Scenario, Service, Shedding, Spread,
 };
 
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000 * MS;
 
 /// Their names.
-pub const SAMPLES: [&str; 2] = ["thundering-herd", "retry-storm"];
+pub const SAMPLES: [&str; 1] = ["thundering-herd"];
 
 /// The scenario of that name.
 pub fn sample(name: &str) -> Option<Scenario> {
     match name {
         "thundering-herd" => Some(thundering_herd()),
-        "retry-storm" => Some(retry_storm()),
         _ => None,
     }
 }
@@ -80,40 +78,5 @@ fn thundering_herd() -> Scenario {
                 pods: 12,
             },
         }],
-    }
-}
-
-fn retry_storm() -> Scenario {
-    let app = Policy {
-        timeout: Some(S),
-        retries: Some(Retries {
-            settings: RetrySettings {
-                attempts: 4,
-                base: 100 * MS,
-                jitter: Jitter::Full,
-                ..RetrySettings::default()
-            },
-            budget: None,
-        }),
-        ..Policy::default()
-    };
-    Scenario {
-        name: "retry storm".to_owned(),
-        starts_at: STARTS_AT,
-        duration: 300 * S,
-        network: 500_000,
-        groups: vec![Group::new("app", 4, 60.0, app)],
-        services: vec![Service {
-            workers: 10,
-            ..Service::new("api", 1, Spread::same(100 * MS))
-        }],
-        faults: vec![Fault {
-            at: 60 * S,
-            lasts: 5 * S,
-            service: 0,
-            takes: Some(5 * S),
-            fails: 0.0,
-        }],
-        hands: Vec::new(),
     }
 }

@@ -38,7 +38,7 @@ pub fn simulated(facts: &[Fact], rows: &[(&str, Option<Figures>)], of: usize) ->
     }
     blocks.push(Block::Table { head, rows: lines });
     blocks.push(Block::Note(
-        "Recovered: the share of the runs, and where its probability is with 95 %. After: the median of those that did. \
+        "Recovered: the share of the runs, and where its probability is. After: the median of those that did. \
          Wasted: workers held for callers that had given up."
             .to_owned(),
     ));
@@ -46,8 +46,9 @@ pub fn simulated(facts: &[Fact], rows: &[(&str, Option<Figures>)], of: usize) ->
 }
 
 /// What is said of each.
-const LINES: [&str; 7] = [
+const LINES: [&str; 8] = [
     "recovered",
+    "95 % sure",
     "after",
     "served",
     "withheld",
@@ -61,7 +62,8 @@ fn cells(it: &Figures) -> Vec<String> {
     let share = |n: u64| format::share(n, it.requests);
     let [low, high] = it.interval.map(whole);
     vec![
-        [&whole(it.recovered), " % (", &low, "\u{2013}", &high, ")"].concat(),
+        whole(it.recovered) + " %",
+        [&low, "\u{2013}", &high, " %"].concat(),
         or_dash(it.recovery_ns.map(|it| it[0])),
         share(it.served),
         share(it.withheld),

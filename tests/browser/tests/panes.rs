@@ -25,6 +25,7 @@ suite!(
     a_proposed_timeout_goes_into_the_breaker,
     a_press_on_a_figure_leads_to_its_spans,
     other_settings_are_tried_as_the_library_does,
+    remedies_are_simulated_beside_the_file,
     what_is_in_view_is_compared_with_the_rest,
     another_file_has_answers_of_its_own,
     of_two_questions_the_newer_is_answered,
@@ -53,6 +54,8 @@ fn lines(blocks: &[Block]) -> Vec<String> {
                 };
                 lines.extend(rows.iter().map(row));
             }
+            // They are inputs, and stand apart.
+            Block::Field { .. } => {}
         }
     }
     lines
@@ -440,6 +443,70 @@ fn other_settings_are_tried_as_the_library_does(page: &mut Page) -> Result<()> {
     })?;
     // There are more to be compared.
     assert_eq!(view.pane, Pane::WhatIf);
+    page.must_be_silent()
+}
+
+/// The table of what is simulated is as the library works it out; the same seeds give the same figures here and
+/// there.
+fn remedies_are_simulated_beside_the_file(page: &mut Page) -> Result<()> {
+    page.show("/#v=1&src=sample:incident&pane=what-if")?;
+    page.must_be_silent()?;
+    assert_eq!(
+        page.value("document.getElementById('beside').hidden")?,
+        json!(true)
+    );
+
+    page.set("#simulate", "file")?;
+    page.wait_for_view("a choice", |view| view.simulate.as_deref() == Some("file"))?;
+    page.click("#remedies [data-remedy='scale_on_queue']")?;
+    let chosen = "file,with=scale_on_queue";
+    let view = page.wait_for_view("a remedy", |view| view.simulate.as_deref() == Some(chosen))?;
+    let ended = "document.getElementById('simulated').textContent.startsWith('50 of 50')";
+    page.wait_for("all runs", ended)?;
+    let truth = Truth::of_sample()?;
+    let answer = truth.answer(&view, Topic::Simulated)?;
+    assert_eq!(shown(page, "#simulated")?, lines(&answer.blocks));
+
+    // Both plots are there, as wide as each other, and spans are in both.
+    assert_eq!(
+        page.value("document.getElementById('beside').hidden")?,
+        json!(false)
+    );
+    let width = |id: &str| page.number(&format!("document.getElementById('{id}').width"));
+    assert_eq!(width("simulated-canvas")?, width("span-canvas")?);
+    let painted = "(() => { const it = document.getElementById('simulated-canvas'); \
+                   const pixels = it.getContext('2d').getImageData(0, 0, it.width, it.height).data; \
+                   return pixels.some((value) => value > 0); })()";
+    assert_eq!(page.value(painted)?, json!(true));
+
+    // A figure is corrected; what is no figure changes nothing and says what is expected.
+    page.set("#supposed-pods", "12")?;
+    let corrected = "file,with=scale_on_queue,pods=12";
+    page.wait_for_view("a figure", |view| {
+        view.simulate.as_deref() == Some(corrected)
+    })?;
+    page.wait_until_still()?;
+    page.set("#supposed-pods", "a few")?;
+    assert_eq!(page.view()?.simulate.as_deref(), Some(corrected));
+    let invalid = "document.getElementById('supposed-pods').getAttribute('aria-invalid')";
+    assert_eq!(page.string(invalid)?, "true");
+
+    let link = page.address()?;
+    page.new_tab()?;
+    page.show(&link)?;
+    page.must_be_silent()?;
+    assert_eq!(page.view()?.simulate.as_deref(), Some(corrected));
+    assert_eq!(
+        page.string("document.getElementById('supposed-pods').value")?,
+        "12"
+    );
+    page.set("#simulate", "")?;
+    page.wait_for_view("nothing", |view| view.simulate.is_none())?;
+    page.wait_until_still()?;
+    assert_eq!(
+        page.value("document.getElementById('beside').hidden")?,
+        json!(true)
+    );
     page.must_be_silent()
 }
 
