@@ -5,6 +5,8 @@
 //! limits on processors) is off: a worker is held for as long as the throughput of full pods tells. O(spans · log).
 //! Pinned by `tests/it/estimate.rs`, against scenarios that are known.
 
+use std::ops::Range;
+
 use halfopen::Config;
 use herdscope_sim::{Demand, Group, Policy, Scenario, Service, Spread};
 
@@ -110,11 +112,11 @@ const S: f64 = 1e9;
 /// Where demand changes, it does so in steps of this, nanoseconds.
 const STEP: u64 = 10_000_000_000;
 
-/// The scenario of an edge: its callers with this breaker, the callee on pods, and whoever else calls it.
+/// The scenario of an edge: its callers with this breaker, if any, the callee on pods, and whoever else calls it.
 pub fn estimate(
     dataset: &Dataset,
     edge: &Edge,
-    breaker: &Config,
+    breaker: Option<&Config>,
     given: &[(Key, String)],
 ) -> Estimate {
     let served = Served::of(&dataset.table, &edge.to);
@@ -147,12 +149,12 @@ pub fn estimate(
     let extent = dataset.table.extent().unwrap_or(0..1);
     let curve = !given.iter().any(|it| it.0 == Key::Demand) && withheld_calls(dataset, edge) == 0.0;
     let demand = match curve {
-        true => steps(&edge.calls, extent.start),
+        true => steps(&edge.calls, &extent),
         false => Demand::steady(rate(value(Key::Demand)).unwrap_or(0.0)),
     };
     let policy = Policy {
         timeout: time(value(Key::Timeout)),
-        breaker: Some(breaker.clone()),
+        breaker: breaker.cloned(),
         ..Policy::default()
     };
     let mut groups = vec![group(edge, demand, policy)];
@@ -165,7 +167,7 @@ pub fn estimate(
             timeout: advise::timeout_in_use(&it.calls),
             ..Policy::default()
         };
-        group(it, steps(&it.calls, extent.start), policy)
+        group(it, steps(&it.calls, &extent), policy)
     }));
     let work = Spread::LogNormal {
         median: time(value(Key::Work)).unwrap_or(0),
@@ -259,7 +261,7 @@ fn demand(it: &Demand) -> String {
         return rate(only.rate);
     }
     let point =
-        |it: &herdscope_sim::Point| format!("[\"{}s\", {}]", it.at / 1_000_000_000, rate(it.rate));
+        |it: &herdscope_sim::Point| format!("[\"{}ms\", {}]", it.at / 1_000_000, rate(it.rate));
     format!(
         "[{}]",
         it.0.iter().map(point).collect::<Vec<_>>().join(", ")
@@ -315,7 +317,7 @@ fn told(dataset: &Dataset, edge: &Edge, served: &Served, key: Key) -> (String, S
         },
         Key::Pods => match served.pods(calls) {
             Some((pods, full)) => (
-                pods.to_string(),
+                pods.min(MOST).to_string(),
                 match full {
                     true => "so many instances serve while calls time out".to_owned(),
                     false => "so many instances serve in half of the time".to_owned(),
@@ -327,7 +329,7 @@ fn told(dataset: &Dataset, edge: &Edge, served: &Served, key: Key) -> (String, S
             ),
         },
         Key::Workers => (
-            served.workers().to_string(),
+            served.workers().min(MOST).to_string(),
             "the most spans at once at an instance".to_owned(),
         ),
         Key::Work => match served.median() {
@@ -379,31 +381,43 @@ fn withheld_calls(dataset: &Dataset, edge: &Edge) -> f64 {
     crate::observed::withheld(&observed).map_or(0.0, |it| it.calls[1])
 }
 
-/// The arrivals as they were, step by step.
-fn steps(calls: &Calls, start: i64) -> Demand {
-    let mut counts: Vec<u32> = Vec::new();
+/// The arrivals as they were, step by step, and as many as on average after them.
+fn steps(calls: &Calls, time: &Range<i64>) -> Demand {
+    let length = time.end.abs_diff(time.start).max(1);
+    let mean = calls.len() as f64 * S / length as f64;
+    let mut counts = vec![0u32; length.div_ceil(STEP) as usize];
     for at in &calls.start {
-        let step = (at.abs_diff(start) / STEP) as usize;
-        if counts.len() <= step {
-            counts.resize(step + 1, 0);
+        let step = (at.abs_diff(time.start) / STEP) as usize;
+        if let Some(count) = counts.get_mut(step) {
+            *count += 1;
         }
-        counts[step] += 1;
     }
     // What varies no more than independent calls do is steady: the variance of their counts is the mean, and twice that
     // comes by chance once in thousands. The last step may be cut short.
-    let whole = &counts[..counts.len().saturating_sub(1)];
+    let (last, whole) = counts.split_last().unwrap_or((&0, &[]));
     let n = whole.len() as f64;
-    let mean = whole.iter().map(|&it| f64::from(it)).sum::<f64>() / n;
-    let squares = whole.iter().map(|&it| (f64::from(it) - mean).powi(2));
-    if whole.len() > 1 && squares.sum::<f64>() / n < 2.0 * mean {
-        return Demand::steady(round_rate(mean * S / STEP as f64));
+    let usual = whole.iter().map(|&it| f64::from(it)).sum::<f64>() / n;
+    let squares = whole.iter().map(|&it| (f64::from(it) - usual).powi(2));
+    if whole.len() < 2 || squares.sum::<f64>() / n < 2.0 * usual {
+        return Demand::steady(round_rate(mean));
     }
-    let point = |(step, count): (usize, u32)| herdscope_sim::Point {
-        at: step as u64 * STEP,
-        rate: f64::from(count) * S / STEP as f64,
+    let point = |at: u64, rate: f64| herdscope_sim::Point {
+        at,
+        rate: rate.min(MOST_A_SECOND),
         ramp: false,
     };
-    Demand(counts.into_iter().enumerate().map(point).collect())
+    let begins = whole.len() as u64 * STEP;
+    let mut points: Vec<_> = (0..)
+        .zip(whole)
+        .map(|(step, &count)| point(step * STEP, f64::from(count) * S / STEP as f64))
+        .collect();
+    let rest = length - begins;
+    points.push(point(
+        begins,
+        f64::from(*last) * S / rest.max(STEP / 10) as f64,
+    ));
+    points.push(point(length, round_rate(mean)));
+    Demand(points)
 }
 
 /// The spans of a service, by start.
@@ -463,7 +477,7 @@ impl Served {
     /// which comes second.
     fn pods(&self, calls: &Calls) -> Option<(u32, bool)> {
         let ten_seconds = |at: i64| at.div_euclid(STEP as i64);
-        let full = timed_out(calls, ten_seconds);
+        let full = timed_out(calls, STEP as i64);
         let (mut bad, mut all): (Vec<u64>, Vec<u64>) = (Vec::new(), Vec::new());
         let mut from = 0;
         while let Some(&first) = self.starts.get(from) {
@@ -507,7 +521,7 @@ impl Served {
     /// How long a worker is held, from the most that an instance began in a second in which calls timed out.
     fn held(&self, calls: &Calls) -> Option<u64> {
         let second = |at: i64| at.div_euclid(1_000_000_000);
-        let full = timed_out(calls, second);
+        let full = timed_out(calls, 1_000_000_000);
         let mut busiest: Vec<u64> = Vec::new();
         for instance in self.by_instance() {
             let seconds = instance.chunk_by(|&a, &b| {
@@ -545,29 +559,36 @@ fn distinct(numbers: &[u32]) -> Vec<u64> {
     numbers
 }
 
-/// The steps of time in which calls timed out, in order.
-fn timed_out(calls: &Calls, step: impl Fn(i64) -> i64) -> Vec<i64> {
-    let those = calls.by_end.iter().map(|&at| at as usize);
-    let those = those.filter(|&at| calls.outcome[at] == CallOutcome::TimedOut);
-    // By end, so they are in order.
-    let mut steps: Vec<i64> = those.map(|at| step(calls.end[at])).collect();
-    steps.dedup();
-    steps
+/// The steps of time in which half of the calls that ended timed out, in order: what does so is full.
+fn timed_out(calls: &Calls, step: i64) -> Vec<i64> {
+    let of = |at: &u32| calls.end[*at as usize].div_euclid(step);
+    let steps = calls.by_end.chunk_by(|a, b| of(a) == of(b));
+    let full = steps.filter(|those| {
+        let timed_out = |at: &&u32| calls.outcome[**at as usize] == CallOutcome::TimedOut;
+        those.iter().filter(timed_out).count() * 2 >= those.len()
+    });
+    full.map(|those| of(&those[0])).collect()
 }
+
+/// More than this is no small model.
+const MOST_A_SECOND: f64 = 1e6;
+const MOST: u32 = 10_000;
+const DAY: u64 = 86_400_000_000_000;
 
 // Figures as texts: what is shown is what is taken.
 
 fn print_time(ns: u64) -> String {
-    format::duration(ns).replace(' ', "")
+    format::duration(ns.min(DAY)).replace(' ', "")
 }
 
 fn print_rate(per_second: f64) -> String {
     let decimals = match per_second {
         100.0.. => 0,
         10.0.. => 1,
-        _ => 2,
+        1.0.. => 2,
+        _ => 3,
     };
-    format::fixed(per_second, decimals) + "/s"
+    format::fixed(per_second.min(MOST_A_SECOND), decimals) + "/s"
 }
 
 fn round_rate(per_second: f64) -> f64 {
@@ -587,11 +608,10 @@ fn rate(text: &str) -> Option<f64> {
 }
 
 fn count(text: &str) -> Option<u32> {
-    text.parse().ok().filter(|it| (1..=10_000).contains(it))
+    text.parse().ok().filter(|it| (1..=MOST).contains(it))
 }
 
 fn time(text: &str) -> Option<u64> {
-    const DAY: u64 = 86_400_000_000_000;
     match parse_duration(text, Unit::Ns, false) {
         Told::Ns(ns) if ns <= DAY && text.bytes().any(|b| b.is_ascii_alphabetic()) => Some(ns),
         _ => None,

@@ -172,9 +172,14 @@ impl App {
 
     /// Changes what the person looks at.
     pub fn change(&self, gesture: Gesture, edit: impl FnOnce(&mut View)) {
-        let before = self.state().view.clone();
-        let mut after = before.clone();
+        let mut after = self.state().view.clone();
         edit(&mut after);
+        self.changed_to(after, gesture);
+    }
+
+    #[inline(never)]
+    fn changed_to(&self, after: View, gesture: Gesture) {
+        let before = self.state().view.clone();
         if before == after {
             return;
         }

@@ -1,7 +1,7 @@
 //! Whether it is well, second by second.
 //!
 //! Owns what recovery means: a second is bad when less than 99 % of the requests that came in it were served, and
-//! it has recovered when all seconds after the last bad one were well, for a minute at least. Invariant: a request
+//! it has recovered when all seconds after the last bad one were well, for a minute and a hundred requests at least. Invariant: a request
 //! is counted in the second in which it came, whenever its fate is known. O(1) a request and a second. Pinned
 //! by the tests below.
 
@@ -10,6 +10,9 @@ const WELL: f64 = 0.99;
 
 /// It has recovered after so many such seconds.
 const MINUTE: usize = 60;
+
+/// Of fewer requests nobody can say that 99 % are served.
+const ENOUGH: u64 = 100;
 
 const SECOND: i64 = 1_000_000_000;
 
@@ -22,6 +25,8 @@ pub(crate) struct Health {
     first_bad: Option<usize>,
     /// Among those that are settled.
     last_bad: Option<usize>,
+    /// Requests that were served since.
+    well: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -68,22 +73,31 @@ impl Health {
             }
             if second.is_bad() {
                 self.first_bad = self.first_bad.or(Some(self.settled));
-                self.last_bad = Some(self.settled);
+                (self.last_bad, self.well) = (Some(self.settled), 0);
+            } else {
+                self.well += u64::from(second.served);
             }
             self.settled += 1;
         }
-        self.last_bad
-            .is_some_and(|it| self.settled - (it + 1) >= MINUTE)
+        let minute = |it| self.settled - (it + 1) >= MINUTE;
+        self.last_bad.is_some_and(minute) && self.well >= ENOUGH
     }
 
-    /// The first bad second, and the one from which on it was well until the end: nanoseconds. Requests
-    /// without a fate are not counted.
+    /// The first bad second, and the one from which on it was well until the end: nanoseconds. A request that has
+    /// hung for a minute is a bad one; others without a fate are not counted.
     pub(crate) fn verdict(&self, end: i64) -> (Option<u64>, Option<u64>) {
         let n_seconds = (end as u64).div_ceil(SECOND as u64) as usize;
-        let first = self.seconds.iter().position(|it| it.is_bad());
-        let last = self.seconds.iter().rposition(|it| it.is_bad());
+        let is_bad = |at: usize| {
+            let it = self.seconds[at];
+            it.is_bad() || it.in_flight > 0 && at + MINUTE < n_seconds
+        };
+        let first = (0..self.seconds.len()).find(|&at| is_bad(at));
+        let last = (0..self.seconds.len()).rev().find(|&at| is_bad(at));
         let well_from = last.map_or(0, |it| it + 1);
-        let well = n_seconds - well_from >= MINUTE.min(n_seconds);
+        let after = self.seconds.iter().skip(well_from);
+        let served: u64 = after.map(|it| u64::from(it.served)).sum();
+        let enough = last.is_none() || served >= ENOUGH;
+        let well = enough && n_seconds - well_from >= MINUTE.min(n_seconds);
         let ns = |second: usize| second as u64 * SECOND as u64;
         (first.map(ns), well.then(|| ns(well_from)))
     }

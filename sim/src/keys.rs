@@ -221,6 +221,14 @@ impl<'a> Place<'a> {
         }
     }
 
+    /// The same, and not 0.
+    pub(crate) fn some_time(&self) -> Result<u64> {
+        match self.time()? {
+            0 => Err(self.wrong("a time that is longer than 0")),
+            time => Ok(time),
+        }
+    }
+
     pub(crate) fn is_list(&self) -> bool {
         matches!(self.value, ValueInner::Array(_))
     }

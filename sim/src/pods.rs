@@ -238,27 +238,38 @@ impl Pod {
             return now.saturating_add_unsigned(work);
         };
         let period = period.min(i64::MAX as u64) as i64;
-        let (mut at, mut left) = (now, work);
-        loop {
-            let number = at.div_euclid(period);
-            if number > self.period.0 {
-                self.period = (number, 0);
+        // Periods before the last one that is begun are used up.
+        let now = now.max(self.period.0.saturating_mul(period));
+        let number = now.div_euclid(period);
+        if number > self.period.0 {
+            self.period = (number, 0);
+        }
+        let end = number.saturating_add(1).saturating_mul(period);
+        let first = quota.saturating_sub(self.period.1).min(end.abs_diff(now));
+        if work <= first {
+            self.period.1 += work;
+            return now.saturating_add_unsigned(work);
+        }
+        // Whole periods, and what is left over in the last one.
+        let each = quota.min(period as u64).max(1);
+        let whole = (work - first - 1) / each;
+        let rest = work - first - whole * each;
+        self.period = (number.saturating_add_unsigned(whole + 1), rest);
+        let last = self.period.0.saturating_mul(period);
+        last.saturating_add_unsigned(rest)
+    }
+
+    /// Work that was begun is not done any more. What it had of later periods is free again, where nobody else
+    /// has any of them.
+    pub(crate) fn give_back(&mut self, now: i64, end: i64, quota: Option<Quota>) {
+        self.integrals.working -= (end - now).max(0).min(self.integrals.working);
+        if let Some(Quota { quota, period }) = quota
+            && self.busy == 1
+        {
+            let number = now.div_euclid(period.min(i64::MAX as u64) as i64);
+            if number < self.period.0 {
+                self.period = (number, quota);
             }
-            // A period before that one is used up.
-            let end = (number + 1).saturating_mul(period);
-            let free = match number == self.period.0 {
-                true => quota.saturating_sub(self.period.1),
-                false => 0,
-            };
-            let now = left.min(free).min(end.abs_diff(at));
-            if number == self.period.0 {
-                self.period.1 += now;
-            }
-            (at, left) = (at.saturating_add_unsigned(now), left - now);
-            if left == 0 || end == i64::MAX {
-                return at;
-            }
-            at = end;
         }
     }
 

@@ -6,11 +6,11 @@
 //! runs. Pinned by `tests/remedies.rs`.
 
 use halfopen::companions::{BudgetSettings, ShedderSettings, ThrottleSettings};
-use halfopen::{Config, ConfigError, Jitter, MAX_PROBES, Ramp, Settings};
+use halfopen::{ConfigError, Jitter, MAX_PROBES, Ramp, Settings};
 
 use crate::autoscaler::{Hpa, Metric};
 use crate::draw::mix;
-use crate::scenario::{Act, Hand, Policy, Scenario, Shedding, Spread};
+use crate::scenario::{Act, Hand, Scenario, Shedding, Spread};
 use crate::simulation::Simulation;
 use crate::summary::Summary;
 
@@ -21,6 +21,9 @@ const S: u64 = 1_000_000_000;
 
 /// When hands act in a scenario that has none, nanoseconds.
 const HANDS_ACT: u64 = 120 * S;
+
+/// The largest bulkhead.
+const MOST_AT_ONCE: u32 = 1_000_000;
 
 /// To how many times as many pods hands and autoscalers go in a scenario that does not say it.
 const MORE: u32 = 4;
@@ -158,18 +161,18 @@ impl Remedy {
         let ramp = |over| move |it: &mut Settings| it.ramp = Ramp::Curve { over };
         match self {
             AsItWas => {}
-            Ramp20s => each_breaker(scenario, ramp(20 * S))?,
-            Ramp2m => each_breaker(scenario, ramp(120 * S))?,
-            Ramp10m => each_breaker(scenario, ramp(600 * S))?,
+            Ramp20s => scenario.each_breaker(&ramp(20 * S))?,
+            Ramp2m => scenario.each_breaker(&ramp(120 * S))?,
+            Ramp10m => scenario.each_breaker(&ramp(600 * S))?,
             HalfOpenHeavier => {
-                each_breaker(scenario, |it| it.probes = (10 * it.probes).min(MAX_PROBES))?
+                scenario.each_breaker(&|it| it.probes = (10 * it.probes).min(MAX_PROBES))?
             }
-            JitteredWait => each_breaker(scenario, |it| it.jitter = Jitter::Full)?,
-            ScaleOnQueue => each_autoscaler(scenario, as_told, |it, workers| {
+            JitteredWait => scenario.each_breaker(&|it| it.jitter = Jitter::Full)?,
+            ScaleOnQueue => each_autoscaler(scenario, as_told, &|it, workers| {
                 it.metric = Metric::Queue { target: workers };
                 it.window = it.every;
             }),
-            ScaleOnConcurrency => each_autoscaler(scenario, as_told, |it, workers| {
+            ScaleOnConcurrency => each_autoscaler(scenario, as_told, &|it, workers| {
                 it.metric = Metric::Concurrency { target: workers };
                 it.window = it.every;
             }),
@@ -203,17 +206,19 @@ impl Remedy {
                     scenario.services[service].shedding = Some(Shedding::Age(settings));
                 }
             }
-            Cancel => policies(scenario).for_each(|it| it.cancel = true),
+            Cancel => scenario.policies().for_each(|it| it.cancel = true),
             TimeoutShorter => {
-                policies(scenario).for_each(|it| it.timeout = it.timeout.map(|it| it / 2));
+                scenario
+                    .policies()
+                    .for_each(|it| it.timeout = it.timeout.map(|it| (it / 2).max(1)));
             }
             RetryBudget => {
-                for retries in policies(scenario).filter_map(|it| it.retries.as_mut()) {
+                for retries in scenario.policies().filter_map(|it| it.retries.as_mut()) {
                     retries.budget = Some(BudgetSettings::AWS);
                 }
             }
             AdaptiveThrottle => {
-                for policy in policies(scenario).filter(|it| it.breaker.is_some()) {
+                for policy in scenario.policies().filter(|it| it.breaker.is_some()) {
                     policy.breaker = None;
                     policy.throttle = Some(ThrottleSettings::default());
                 }
@@ -221,7 +226,7 @@ impl Remedy {
             Bulkhead => {
                 for at in 0..scenario.groups.len() {
                     let most = scenario.under_way(at) * 2.0;
-                    let most = (most.ceil() as u32).max(1);
+                    let most = (most.ceil() as u32).clamp(1, MOST_AT_ONCE);
                     let policy = &mut scenario.groups[at].policy;
                     policy.max_concurrent =
                         Some(policy.max_concurrent.map_or(most, |it| it.min(most)));
@@ -249,7 +254,11 @@ impl Variant {
     /// Settings that `halfopen` refuses.
     pub fn new(told: &Scenario, remedies: &[Remedy]) -> Result<Variant, ConfigError> {
         let mut scenario = told.clone();
-        scenario.duration = HORIZON;
+        // What is to come has to come.
+        scenario.duration = match told.changes_until() < HORIZON {
+            true => HORIZON,
+            false => told.duration.max(HORIZON),
+        };
         scenario.hands.retain(|it| !ends_it(told, it));
         for remedy in remedies {
             remedy.apply(&mut scenario, told)?;
@@ -261,18 +270,13 @@ impl Variant {
         })
     }
 
-    /// A run until a minute after it has recovered. The breakers' jitter is that of the seed, too.
+    /// A run until a minute after it has recovered.
     ///
     /// # Errors
     ///
     /// Settings that `halfopen` refuses.
     pub fn start(&self, seed: u64) -> Result<Simulation, ConfigError> {
-        let mut scenario = self.scenario.clone();
-        each_breaker(&mut scenario, |it| it.seed = seed)?;
-        for retries in policies(&mut scenario).filter_map(|it| it.retries.as_mut()) {
-            retries.settings.seed = seed;
-        }
-        Ok(Simulation::new(scenario, seed)?.until_recovered())
+        Ok(Simulation::new(self.scenario.clone(), seed)?.until_recovered())
     }
 
     /// The figures of such a run.
@@ -368,22 +372,9 @@ fn most_pods(told: &Scenario, of: usize) -> u32 {
         .unwrap_or(usual)
 }
 
-/// How all breakers are set.
-fn each_breaker(
-    scenario: &mut Scenario,
-    change: impl Fn(&mut Settings),
-) -> Result<(), ConfigError> {
-    for breaker in policies(scenario).filter_map(|it| it.breaker.as_mut()) {
-        let mut settings = breaker.settings();
-        change(&mut settings);
-        *breaker = Config::new(settings)?;
-    }
-    Ok(())
-}
-
 /// The autoscalers of the services in front, which get one if they have none. The change is told the workers
 /// of a pod.
-fn each_autoscaler(scenario: &mut Scenario, told: &Scenario, change: impl Fn(&mut Hpa, f64)) {
+fn each_autoscaler(scenario: &mut Scenario, told: &Scenario, change: &dyn Fn(&mut Hpa, f64)) {
     for at in called_by_groups(scenario) {
         let most = most_pods(told, at);
         let service = &mut scenario.services[at];
@@ -393,13 +384,6 @@ fn each_autoscaler(scenario: &mut Scenario, told: &Scenario, change: impl Fn(&mu
             service.workers.into(),
         );
     }
-}
-
-/// How everybody calls.
-fn policies(scenario: &mut Scenario) -> impl Iterator<Item = &mut Policy> {
-    let groups = scenario.groups.iter_mut().map(|it| &mut it.policy);
-    let services = scenario.services.iter_mut();
-    groups.chain(services.filter_map(|it| it.calls.as_mut().map(|it| &mut it.1)))
 }
 
 impl Scenario {

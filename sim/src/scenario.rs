@@ -5,8 +5,8 @@
 //! of its own lists. Each part that is `None` or empty is off. The TOML form is in
 //! `text.rs`, key by key the same. Pinned by `tests/scenario.rs`.
 
-use halfopen::Config;
 use halfopen::companions::{BudgetSettings, RetrySettings, ShedderSettings, ThrottleSettings};
+use halfopen::{Config, ConfigError, Settings};
 
 pub use halfopen::companions::Priority;
 
@@ -128,6 +128,37 @@ pub struct Service {
     pub calls: Option<(usize, Policy)>,
     /// Who changes the number of pods.
     pub autoscaler: Option<Hpa>,
+}
+
+impl Scenario {
+    /// How everybody calls.
+    pub(crate) fn policies(&mut self) -> impl Iterator<Item = &mut Policy> {
+        let groups = self.groups.iter_mut().map(|it| &mut it.policy);
+        let services = self.services.iter_mut();
+        groups.chain(services.filter_map(|it| it.calls.as_mut().map(|it| &mut it.1)))
+    }
+
+    /// Sets all breakers.
+    pub(crate) fn each_breaker(
+        &mut self,
+        change: &dyn Fn(&mut Settings),
+    ) -> Result<(), ConfigError> {
+        for breaker in self.policies().filter_map(|it| it.breaker.as_mut()) {
+            let mut settings = breaker.settings();
+            change(&mut settings);
+            *breaker = Config::new(settings)?;
+        }
+        Ok(())
+    }
+
+    /// When the last fault is over, the last hand has acted and the last rate has been reached, nanoseconds.
+    pub(crate) fn changes_until(&self) -> u64 {
+        let faults = self.faults.iter().map(|it| it.at.saturating_add(it.lasts));
+        let hands = self.hands.iter().map(|it| it.at);
+        let rates = self.groups.iter().flat_map(|it| &it.demand.0);
+        let changes = faults.chain(hands).chain(rates.map(|it| it.at));
+        changes.max().unwrap_or(0)
+    }
 }
 
 impl Group {

@@ -15,6 +15,8 @@ pub struct Simulation {
     seed: u64,
     end: i64,
     until_recovered: bool,
+    /// Until then something is still to come.
+    changes_until: i64,
 }
 
 impl Simulation {
@@ -23,8 +25,15 @@ impl Simulation {
     /// # Errors
     ///
     /// Settings that `halfopen` refuses.
-    pub fn new(scenario: Scenario, seed: u64) -> Result<Simulation, ConfigError> {
+    pub fn new(mut scenario: Scenario, seed: u64) -> Result<Simulation, ConfigError> {
+        // The first seed leaves those of the file, so that its breakers can be replayed with their settings.
+        let more = seed.wrapping_sub(1);
+        scenario.each_breaker(&|it| it.seed = it.seed.wrapping_add(more))?;
+        for retries in scenario.policies().filter_map(|it| it.retries.as_mut()) {
+            retries.settings.seed = retries.settings.seed.wrapping_add(more);
+        }
         Ok(Simulation {
+            changes_until: scenario.changes_until() as i64,
             end: i64::try_from(scenario.duration).unwrap_or(i64::MAX),
             world: World::new(scenario, seed)?,
             seed,
@@ -32,7 +41,8 @@ impl Simulation {
         })
     }
 
-    /// The same until a minute has been well after it had been bad, if that is earlier.
+    /// The same until a minute has been well after it had been bad and nothing is to come any more, if that is
+    /// earlier.
     pub fn until_recovered(self) -> Simulation {
         Simulation {
             until_recovered: true,
@@ -51,7 +61,8 @@ impl Simulation {
             world.now = now;
             world.happen(event)?;
             if event == Event::Sample {
-                return Ok(!(self.until_recovered && world.health.has_recovered(now)));
+                let over = self.until_recovered && now >= self.changes_until;
+                return Ok(!(over && world.health.has_recovered(now)));
             }
         }
         world.now = self.end;

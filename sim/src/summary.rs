@@ -75,7 +75,7 @@ pub(crate) fn of(run: &Run, scenario: &Scenario, seed: u64) -> Summary {
             let end = attempt.work_end.min(run.end);
             let wasted = (end - attempt.end.max(attempt.taken)).max(0) as u64;
             summary.wasted += u64::from(wasted > 0);
-            summary.wasted_ns += wasted;
+            summary.wasted_ns = summary.wasted_ns.saturating_add(wasted);
         }
     }
     (summary.bad_at, summary.recovered_at) = run.health.verdict(run.end);

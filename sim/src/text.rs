@@ -145,7 +145,7 @@ fn policy(keys: &mut Keys<'_>) -> Result<Policy> {
         config.map_err(|error| it.wrong(format!("settings of a breaker: {error}")))
     };
     Ok(Policy {
-        timeout: keys.get("timeout").map(|it| it.time()).transpose()?,
+        timeout: keys.get("timeout").map(|it| it.some_time()).transpose()?,
         breaker: keys.get("breaker").map(breaker).transpose()?,
         retries: keys.get("retry").map(retries).transpose()?,
         max_concurrent: keys

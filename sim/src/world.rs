@@ -496,9 +496,15 @@ impl World {
             AtCallee::Calling => true,
             _ => return false,
         };
+        let end = it.work_end;
         (it.at_callee, it.work_end, it.left) = (AtCallee::Done, self.now, self.now);
         it.work_start = it.work_start.min(self.now);
         let pod = it.pod;
+        if !calling && end > self.now {
+            let service = self.pods[pod as usize].service as usize;
+            let quota = self.scenario.services[service].cpu;
+            self.pods[pod as usize].give_back(self.now, end, quota);
+        }
         if calling {
             self.pods[pod as usize].call(self.now, false);
         }

@@ -33,17 +33,14 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let told = options.breaker.as_deref().map(edge::config).transpose()?;
     let dataset = options.asked.read()?;
     if dataset.table.is_empty() {
-        return options
-            .asked
-            .answer_nothing(&dataset, &json!({ "edge": null, "figures": [] }));
+        let why = "no spans, so no scenario can be told";
+        return Err(Failure::Input(format!("{}: {why}", dataset.name)));
     }
     let edge = options.asked.find(&dataset)?;
-    let breaker = told
-        .or_else(|| explaining(&dataset, edge))
-        .unwrap_or_default();
-    let estimate = estimate(&dataset, edge, &breaker, &given);
+    let breaker = told.or_else(|| explaining(&dataset, edge));
+    let estimate = estimate(&dataset, edge, breaker.as_ref(), &given);
     match options.asked.files.json {
-        true => print_json(&as_json(edge, &breaker, &estimate)),
+        true => print_json(&as_json(edge, breaker.as_ref(), &estimate)),
         false => print(&estimate.to_toml()),
     }
 }
@@ -71,13 +68,13 @@ fn explaining(dataset: &Dataset, edge: &Edge) -> Option<Config> {
     fits.into_iter().next().map(|it| it.settings)
 }
 
-fn as_json(edge: &Edge, breaker: &Config, estimate: &Estimate) -> Value {
+fn as_json(edge: &Edge, breaker: Option<&Config>, estimate: &Estimate) -> Value {
     let facts = estimate.facts.iter().map(|it| {
         json!({ "key": it.key.name(), "value": it.value, "source": it.source, "given": it.given })
     });
     json!({
         "edge": { "from": edge.from, "to": edge.to, "via": edge.via },
-        "breaker": breaker.to_string(),
+        "breaker": breaker.map(Config::to_string),
         "figures": facts.collect::<Vec<_>>(),
         "scenario": estimate.to_toml(),
     })

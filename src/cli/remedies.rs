@@ -51,7 +51,12 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     };
     let document = options.into.as_deref().map(Document::read).transpose()?;
     let measured = measure(&variants, options.runs).map_err(refused)?;
-    if let Some(document) = document {
+    if measured.runs == 0 {
+        let why = "ended by hand before each remedy had had a run";
+        return Err(Failure::Input(why.to_owned()));
+    }
+    // A table of fewer runs than were asked for takes no other one's place.
+    if let Some(document) = document.filter(|_| measured.runs == options.runs) {
         let seal = fingerprint(&variants, 1).map_err(refused)?;
         document.write(&markdown(options, &variants, &measured, seal))?;
     }

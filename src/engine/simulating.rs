@@ -57,7 +57,7 @@ impl Simulating {
     pub fn new(
         dataset: &Dataset,
         edge: Option<&Edge>,
-        breaker: &Config,
+        breaker: Option<&Config>,
         supposed: &Supposed,
     ) -> Result<Simulating, String> {
         let extent = dataset.table.extent();

@@ -5,7 +5,10 @@
 
 use super::simulating::{Simulated, Simulating, Stepped};
 use super::{Engine, Happened, config};
+use halfopen::Config;
+
 use crate::advise::{self, EdgeAdvice};
+use crate::calls::Edge;
 use crate::compare;
 use crate::herds;
 use crate::messages::{Answer, Question, Topic};
@@ -162,8 +165,8 @@ impl Engine {
                 let Ok(supposed) = supposed else {
                     return done(Topic::Simulated, Vec::new(), Vec::new());
                 };
-                let breaker = config(breaker.as_deref()).0;
-                match Simulating::new(&self.loaded, edge, &breaker, &supposed) {
+                let breaker = self.supposed_breaker(edge, breaker.as_deref());
+                match Simulating::new(&self.loaded, edge, breaker.as_ref(), &supposed) {
                     Ok(work) => Box::new(work),
                     Err(why) => return done(Topic::Simulated, Vec::new(), vec![Block::Text(why)]),
                 }
@@ -195,6 +198,16 @@ impl Engine {
         };
         task.stage = Stage::Simulating(work);
         Step::Done(Box::new(answer))
+    }
+
+    /// The breaker that callers are supposed to have: the one that is set, or where breakers opened the usual one.
+    fn supposed_breaker(&self, edge: Option<&Edge>, set: Option<&str>) -> Option<Config> {
+        let opened = |edge: &Edge| {
+            let observed = observed::observe(&self.loaded.table, &edge.calls, false);
+            observed::withheld(&observed).is_some()
+        };
+        let has_one = set.is_some() || edge.is_some_and(opened);
+        has_one.then(|| config(set).0)
     }
 
     fn compare(&self, task: &Task) -> Step {

@@ -25,7 +25,7 @@ fn dataset(seed: u64) -> Dataset {
 fn told(dataset: &Dataset, given: &[(Key, String)]) -> Estimate {
     let edge = dataset.edge(Some(&("shop-web".to_owned(), "catalog".to_owned())));
     let breaker: Config = SETTINGS.parse().expect("settings");
-    estimate(dataset, edge.expect("the edge"), &breaker, given)
+    estimate(dataset, edge.expect("the edge"), Some(&breaker), given)
 }
 
 fn value(estimate: &Estimate, key: Key) -> &str {

@@ -462,7 +462,7 @@ fn remedies_are_simulated_beside_the_file(page: &mut Page) -> Result<()> {
     let chosen = "file,with=scale_on_queue";
     let view = page.wait_for_view("a remedy", |view| view.simulate.as_deref() == Some(chosen))?;
     let ended = "document.getElementById('simulated').textContent.startsWith('50 of 50')";
-    page.wait_for("all runs", ended)?;
+    page.wait_for(ended)?;
     let truth = Truth::of_sample()?;
     let answer = truth.answer(&view, Topic::Simulated)?;
     assert_eq!(shown(page, "#simulated")?, lines(&answer.blocks));
