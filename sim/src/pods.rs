@@ -259,18 +259,24 @@ impl Pod {
         last.saturating_add_unsigned(rest)
     }
 
-    /// Work that was begun is not done any more. What it had of later periods is free again, where nobody else
-    /// has any of them.
+    /// Work that was begun, and would have ended then, is not done any more. What it had of later periods is free
+    /// again, where no other worker has any of them.
     pub(crate) fn give_back(&mut self, now: i64, end: i64, quota: Option<Quota>) {
-        self.integrals.working -= (end - now).max(0).min(self.integrals.working);
-        if let Some(Quota { quota, period }) = quota
-            && self.busy == 1
-        {
-            let number = now.div_euclid(period.min(i64::MAX as u64) as i64);
-            if number < self.period.0 {
+        let left = match quota {
+            None => end.abs_diff(now),
+            Some(Quota { quota, period }) => {
+                let number = now.div_euclid(period.min(i64::MAX as u64) as i64);
+                let later = self.period.0.saturating_sub(number);
+                if later < 1 || self.busy > 1 {
+                    return;
+                }
+                let whole = (later as u64 - 1).saturating_mul(quota);
+                let left = whole.saturating_add(self.period.1);
                 self.period = (number, quota);
+                left
             }
-        }
+        };
+        self.integrals.working -= left.min(i64::MAX as u64) as i64;
     }
 
     /// The integrals until they were last counted.
@@ -353,5 +359,32 @@ mod tests {
         }
         assert_eq!(pod.work_until(7 * MS, 5, None), 7 * MS + 5);
         assert_eq!(pod.integrals().working, 93 * MS + 5);
+    }
+
+    #[test]
+    fn what_is_cancelled_gives_its_later_periods_back() {
+        let quota = Some(Quota {
+            quota: 20 * MS as u64,
+            period: 100 * MS as u64,
+        });
+        let mut pod = Pod::new(0, 0, 0, None).expect("a pod");
+        pod.work(0, true);
+        // 20 each in three periods, and 5 in the fourth.
+        let end = pod.work_until(0, 65 * MS as u64, quota);
+        assert_eq!(end, 305 * MS);
+        // 20 are done at 50, and 45 will not be.
+        pod.give_back(50 * MS, end, quota);
+        assert_eq!(pod.integrals().working, 20 * MS);
+        assert_eq!(pod.work_until(60 * MS, 5 * MS as u64, quota), 105 * MS);
+        // Another worker may have some of what is later.
+        let end = pod.work_until(110 * MS, 30 * MS as u64, quota);
+        pod.work(110 * MS, true);
+        pod.give_back(120 * MS, end, quota);
+        assert_eq!(pod.integrals().working, 55 * MS);
+        // Without a limit all that is left is not done.
+        let mut free = Pod::new(0, 0, 0, None).expect("a pod");
+        let end = free.work_until(0, 65 * MS as u64, None);
+        free.give_back(50 * MS, end, None);
+        assert_eq!(free.integrals().working, 50 * MS);
     }
 }

@@ -1,7 +1,7 @@
 //! What would have helped: a scenario that is run for the plot, and then over many seeds for the table.
 //!
 //! Invariant: what is drawn is the run of the choice that is asked for, or nothing. A step is some milliseconds of
-//! work. Pinned by `tests/it/simulated.rs`.
+//! work. Pinned by `tests/it/supposed.rs`.
 
 use halfopen::{Config, ConfigError};
 use herdscope_sim::{Remedy, Scenario, Simulation, Tally, Variant};

@@ -23,6 +23,7 @@ mod remedies;
 mod replay;
 mod retries;
 mod simulate;
+mod supposed;
 mod table;
 mod twins;
 mod view;
