@@ -251,11 +251,17 @@ impl App {
 
     /// Moves within the limits: `step` gets the viewport and how far it may go.
     pub fn move_by(&self, gesture: Gesture, step: impl FnOnce(Viewport, Viewport) -> Viewport) {
-        if let (Some(viewport), Some(limits)) = (self.viewport(), self.limits()) {
-            // A link may show more than the limits: a step never jumps back by more than it moves.
-            let limits = widened(limits, viewport);
+        if let Some([viewport, limits]) = self.room() {
             self.look_at(gesture, step(viewport, limits));
         }
+    }
+
+    /// What is in view, and how far a step may go.
+    #[inline(never)]
+    fn room(&self) -> Option<[Viewport; 2]> {
+        let viewport = self.viewport()?;
+        // A link may show more than the limits: a step never jumps back by more than it moves.
+        Some([viewport, widened(self.limits()?, viewport)])
     }
 
     /// Everything in view again.

@@ -31,25 +31,22 @@ pub fn install(app: &Rc<App>) {
     let it = app.clone();
     dom.on("simulate", "change", move |_: Event| {
         let name = it.dom.select("simulate").value();
-        change(&it, |before| {
-            let scenario = (name != FILE).then(|| name.clone());
-            let remedies = before.map_or_else(Vec::new, |it| it.remedies);
-            (!name.is_empty()).then(|| Supposed {
-                scenario,
-                remedies,
-                given: Vec::new(),
-            })
-        });
+        let before = chosen(&it);
+        let supposed = Supposed {
+            scenario: (name != FILE).then(|| name.clone()),
+            remedies: before.map_or_else(Vec::new, |it| it.remedies),
+            given: Vec::new(),
+        };
+        choose(&it, Some(supposed).filter(|_| !name.is_empty()));
     });
     let it = app.clone();
     dom.on("remedies", "click", move |event: Event| {
         let name = dom::pressed(&event, "data-remedy");
         let remedy = name.as_deref().and_then(Remedy::of_name);
-        change(&it, |before| {
-            let (mut supposed, remedy) = (before?, remedy?);
+        if let (Some(mut supposed), Some(remedy)) = (chosen(&it), remedy) {
             supposed.switch(remedy, !supposed.remedies.contains(&remedy));
-            Some(supposed)
-        });
+            choose(&it, Some(supposed));
+        }
     });
     let it = app.clone();
     dom.on("supposed", "change", move |event: Event| {
@@ -57,15 +54,17 @@ pub fn install(app: &Rc<App>) {
     });
 }
 
-/// Changes the choice; nothing is simulated where there is none.
-fn change(app: &App, edit: impl FnOnce(Option<Supposed>) -> Option<Supposed>) {
-    app.change(Gesture::Step, |view| {
-        view.simulate = edit(chosen(view.simulate.as_deref())).map(|it| it.to_string());
-    });
+/// The view's choice.
+#[inline(never)]
+fn chosen(app: &App) -> Option<Supposed> {
+    app.state().view.simulate.as_deref()?.parse().ok()
 }
 
-fn chosen(text: Option<&str>) -> Option<Supposed> {
-    text?.parse().ok()
+/// Makes a choice the view's; nothing is simulated where there is none.
+#[inline(never)]
+fn choose(app: &App, supposed: Option<Supposed>) {
+    let text = supposed.map(|it| it.to_string());
+    app.change(Gesture::Step, |view| view.simulate = text);
 }
 
 /// A person has typed a figure; an empty one is the file's again.
@@ -88,19 +87,15 @@ fn correct(app: &App, event: &Event) {
     let wrong = read.is_none() && !text.trim().is_empty();
     dom::set(&input, "aria-invalid", if wrong { "true" } else { "false" });
     input.set_title(if wrong { key.expected() } else { "" });
-    if !wrong {
-        change(app, |before| {
-            let mut supposed = before?;
-            supposed.give(key, read);
-            Some(supposed)
-        });
+    if let Some(mut supposed) = chosen(app).filter(|_| !wrong) {
+        supposed.give(key, read);
+        choose(app, Some(supposed));
     }
 }
 
 /// Shows the choice, and makes room for its plot.
 pub fn render(app: &App) {
-    let simulate = app.state().view.simulate.clone();
-    let supposed = chosen(simulate.as_deref());
+    let supposed = chosen(app);
     let dom = &app.dom;
     let name = supposed
         .as_ref()
