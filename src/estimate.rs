@@ -208,7 +208,10 @@ impl Estimate {
         let mut text = format!(
             "name = {}\nduration = {}\nnetwork = {}{}\n",
             quoted(&it.name),
-            quoted(&format!("{}s", it.duration.div_ceil(1_000_000_000))),
+            quoted(&format!(
+                "{}s",
+                it.duration.div_ceil(1_000_000_000).min(YEAR_S)
+            )),
             time(it.network),
             source(Key::Network)
         );
@@ -285,7 +288,7 @@ fn group(edge: &Edge, demand: Demand, policy: Policy) -> Group {
         demand,
         ..Group::new(
             &edge.from,
-            edge.n_instances().unwrap_or(1) as u32,
+            (edge.n_instances().unwrap_or(1) as u32).min(MOST),
             0.0,
             policy,
         )
@@ -302,7 +305,7 @@ fn told(dataset: &Dataset, edge: &Edge, served: &Served, key: Key) -> (String, S
             let withheld = withheld_calls(dataset, edge);
             let all = (calls.len() as f64 + withheld) / seconds;
             let source = match withheld > 0.0 {
-                false => "the calls of the file, in steps of 10 s".to_owned(),
+                false => "the calls of the file, as they came".to_owned(),
                 true => format!(
                     "{} and some {} that breakers withheld, estimated from the rates around",
                     format::counted(calls.len() as u64, "call"),
@@ -574,6 +577,7 @@ fn timed_out(calls: &Calls, step: i64) -> Vec<i64> {
 const MOST_A_SECOND: f64 = 1e6;
 const MOST: u32 = 10_000;
 const DAY: u64 = 86_400_000_000_000;
+const YEAR_S: u64 = 365 * 86_400;
 
 // Figures as texts: what is shown is what is taken.
 

@@ -329,9 +329,16 @@ fn autoscaler(place: Place<'_>) -> Result<Hpa> {
         .need("max", "the most pods")?
         .count(min.max(1)..=MANY)?;
     let usual = Hpa::new(metric, min, max);
+    let every = match keys.get("every") {
+        None => usual.every,
+        Some(place) => match place.time()? {
+            time if time < 1_000_000_000 => return Err(place.wrong("a time from \"1s\"")),
+            time => time,
+        },
+    };
     let mut time = |key, usual| keys.get(key).map_or(Ok(usual), |it| it.time());
     let hpa = Hpa {
-        every: time("every", usual.every)?.max(1),
+        every,
         window: time("window", usual.window)?,
         lag: time("lag", usual.lag)?,
         up_after: time("up_after", usual.up_after)?,
@@ -408,7 +415,7 @@ fn one_of(place: &Place<'_>, names: &[impl AsRef<str>]) -> Result<usize> {
     known.ok_or_else(|| {
         let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
         place.wrong(match names.is_empty() {
-            true => "nothing: there is no such thing in this scenario".to_owned(),
+            true => "nothing: there is none that it may be here".to_owned(),
             false => format!("one of {}", names.join(", ")),
         })
     })

@@ -173,7 +173,7 @@ fn all_remedies_meet_the_same_requests() {
     // Those that last as long.
     for remedy in [
         Remedy::Ramp20s,
-        Remedy::Cancel,
+        Remedy::HalfOpenHeavier,
         Remedy::JitteredWait,
         Remedy::TimeoutShorter,
     ] {
@@ -230,4 +230,59 @@ fn jitter_is_another_with_each_seed() {
         "{runs:?}"
     );
     assert_eq!(variant.run(1).expect("a run"), runs[0]);
+}
+
+/// One client and one service with a worker of 1 ms.
+fn simple(rate: &str, duration: &str, more: &str) -> Scenario {
+    let text = format!(
+        "name = \"simple\"\nduration = \"{duration}\"\n\
+         [[client]]\nname = \"web\"\nrate = \"{rate}\"\ncalls = \"shop\"\ntimeout = \"100ms\"\n\
+         [[service]]\nname = \"shop\"\nwork = \"1ms\"\n{more}"
+    );
+    Scenario::from_toml(&text).expect("a scenario")
+}
+
+fn fault(at: &str, lasts: &str) -> String {
+    format!("[[fault]]\nservice = \"shop\"\nat = \"{at}\"\nlasts = \"{lasts}\"\nfails = true\n")
+}
+
+#[test]
+fn a_run_does_not_end_before_what_is_to_come() {
+    // A small fault, and a minute and more later the real one.
+    let two = fault("5s", "1s") + &fault("3m", "6m");
+    let it = with(&simple("20/s", "10m", &two), &[Remedy::AsItWas]);
+    let run = it.run(1).expect("a run");
+    assert!(run.failed > 7_000, "{run:?}");
+    assert!(run.recovered_at >= Some(540 * S), "{run:?}");
+    // One that is later than all runs last by themselves.
+    let late = with(
+        &simple("20/s", "30m", &fault("15m", "5m")),
+        &[Remedy::AsItWas],
+    );
+    let run = late.run(1).expect("a run");
+    assert!(run.failed > 5_000, "{run:?}");
+    assert!(run.recovered_at >= Some(1_200 * S), "{run:?}");
+}
+
+#[test]
+fn what_hangs_or_hardly_comes_has_not_recovered() {
+    // Nobody cuts the calls, and none is ever answered.
+    let mut hangs = simple(
+        "1/s",
+        "10m",
+        "[[fault]]\nservice = \"shop\"\nat = \"0s\"\nlasts = \"1m\"\ntakes = \"1h\"\n",
+    );
+    hangs.groups[0].policy.timeout = None;
+    let run = with(&hangs, &[Remedy::AsItWas]).run(1).expect("a run");
+    assert_eq!((run.served, run.recovered_at), (0, None), "{run:?}");
+    assert!(run.bad_at.is_some());
+    // All of some few fail: the empty seconds between them are no recovery.
+    let sparse = simple("0.02/s", "10m", &fault("0s", "10m"));
+    for seed in 1..=5 {
+        let run = with(&sparse, &[Remedy::AsItWas]).run(seed).expect("a run");
+        assert!(
+            run.recovered_at.is_none() || run.failed == 0,
+            "seed {seed}: {run:?}"
+        );
+    }
 }

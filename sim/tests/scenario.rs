@@ -180,6 +180,16 @@ fn an_error_says_line_key_value_and_what_is_allowed() {
             "",
             "line 35: hand.scale is missing; expected close or open with a client, or scale with a service and pods",
         ),
+        (
+            "timeout = \"250ms\"",
+            "timeout = \"0s\"",
+            "line 10: client.timeout is \u{201c}0s\u{201d}; expected a time that is longer than 0",
+        ),
+        (
+            "target = 80,",
+            "target = 80, every = \"1us\",",
+            "line 19: service.autoscaler.every is \u{201c}1us\u{201d}; expected a time from \"1s\"",
+        ),
         ("[[hand]]", "[[hand", "line 35: is no TOML:"),
     ];
     for (old, new, expected) in cases {

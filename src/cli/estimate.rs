@@ -52,6 +52,13 @@ fn figure(text: &str) -> Result<(Key, String), Failure> {
         Some((key, key.read(value)?))
     };
     read().ok_or_else(|| {
+        let name = text.split_once('=').map_or(text, |it| it.0).trim();
+        if let Some(key) = Key::ALL.into_iter().find(|it| it.name() == name) {
+            let expected = key.expected();
+            return Failure::Usage(format!(
+                "--given: got \u{201c}{text}\u{201d}, expected {name} as {expected}"
+            ));
+        }
         let names: Vec<&str> = Key::ALL.into_iter().map(Key::name).collect();
         let names = names.join(", ");
         Failure::Usage(format!(

@@ -115,7 +115,11 @@ fn measure(variants: &[Variant], runs: u32) -> Result<Measured, ConfigError> {
                 return;
             }
             let variant = &variants[different[job % different.len()]];
-            let summary = variant.run((job / different.len()) as u64 + 1);
+            let seed = (job / different.len()) as u64 + 1;
+            let goes_on = || !stopped.load(Ordering::Relaxed);
+            let Some(summary) = run_while(variant, seed, goes_on).transpose() else {
+                return;
+            };
             if done.send((job, summary)).is_err() {
                 return;
             }
@@ -152,6 +156,21 @@ fn measure(variants: &[Variant], runs: u32) -> Result<Measured, ConfigError> {
         figures: (0..variants.len()).filter_map(figures).collect(),
         same_as,
     })
+}
+
+/// A run, unless it is not to go on any more.
+fn run_while(
+    variant: &Variant,
+    seed: u64,
+    goes_on: impl Fn() -> bool,
+) -> Result<Option<Summary>, ConfigError> {
+    let mut run = variant.start(seed)?;
+    while run.step()? {
+        if !goes_on() {
+            return Ok(None);
+        }
+    }
+    Ok(Some(run.finish().summary))
 }
 
 /// Becomes true with the first Ctrl-C; the second one ends the process.

@@ -147,7 +147,10 @@ fn write_csv(path: &Path, rows: &SpanRows) -> csv::Result<()> {
                 _ => "Server",
             },
             name(&rows.service),
-            &format!("{{'k8s.pod.name':'{pod}'}}"),
+            &format!(
+                "{{'k8s.pod.name':'{}'}}",
+                pod.replace('\\', "\\\\").replace('\'', "\\'")
+            ),
             &rows.duration[at].to_string(),
             if rows.outcome[at].is_failure() {
                 "Error"

@@ -165,7 +165,7 @@ fn the_command_line_writes_a_scenario_that_it_runs() {
     let error = String::from_utf8_lossy(&wrong.stderr);
     assert_eq!(wrong.status.code(), Some(2));
     assert!(
-        error.contains("pods=many") && error.contains("held=20ms"),
+        error.contains("pods=many") && error.contains("a whole number from 1"),
         "{error}"
     );
 }
