@@ -112,6 +112,9 @@ const S: f64 = 1e9;
 /// Where demand changes, it does so in steps of this, nanoseconds.
 const STEP: u64 = 10_000_000_000;
 
+/// Of a longer file the steps would be more than anybody looks at, nanoseconds.
+const LONGEST: u64 = DAY;
+
 /// The scenario of an edge: its callers with this breaker, if any, the callee on pods, and whoever else calls it.
 pub fn estimate(
     dataset: &Dataset,
@@ -120,6 +123,7 @@ pub fn estimate(
     given: &[(Key, String)],
 ) -> Estimate {
     let served = Served::of(&dataset.table, &edge.to);
+    let withheld = withheld_calls(dataset, edge);
     let facts: Vec<Fact> = Key::ALL
         .into_iter()
         .map(|key| match given.iter().find(|it| it.0 == key) {
@@ -130,7 +134,7 @@ pub fn estimate(
                 given: true,
             },
             None => {
-                let (value, source) = told(dataset, edge, &served, key);
+                let (value, source) = told(dataset, edge, &served, withheld, key);
                 Fact {
                     key,
                     value,
@@ -147,7 +151,7 @@ pub fn estimate(
             .map_or("", |it| &it.value)
     };
     let extent = dataset.table.extent().unwrap_or(0..1);
-    let curve = !given.iter().any(|it| it.0 == Key::Demand) && withheld_calls(dataset, edge) == 0.0;
+    let curve = !given.iter().any(|it| it.0 == Key::Demand) && withheld == 0.0;
     let demand = match curve {
         true => steps(&edge.calls, &extent),
         false => Demand::steady(rate(value(Key::Demand)).unwrap_or(0.0)),
@@ -296,13 +300,18 @@ fn group(edge: &Edge, demand: Demand, policy: Policy) -> Group {
 }
 
 /// What the file tells of a figure, and how.
-fn told(dataset: &Dataset, edge: &Edge, served: &Served, key: Key) -> (String, String) {
+fn told(
+    dataset: &Dataset,
+    edge: &Edge,
+    served: &Served,
+    withheld: f64,
+    key: Key,
+) -> (String, String) {
     let calls = &edge.calls;
     match key {
         Key::Demand => {
             let extent = dataset.table.extent().unwrap_or(0..1);
             let seconds = extent.end.abs_diff(extent.start).max(1) as f64 / S;
-            let withheld = withheld_calls(dataset, edge);
             let all = (calls.len() as f64 + withheld) / seconds;
             let source = match withheld > 0.0 {
                 false => "the calls of the file, as they came".to_owned(),
@@ -388,6 +397,9 @@ fn withheld_calls(dataset: &Dataset, edge: &Edge) -> f64 {
 fn steps(calls: &Calls, time: &Range<i64>) -> Demand {
     let length = time.end.abs_diff(time.start).max(1);
     let mean = calls.len() as f64 * S / length as f64;
+    if length > LONGEST {
+        return Demand::steady(round_rate(mean));
+    }
     let mut counts = vec![0u32; length.div_ceil(STEP) as usize];
     for at in &calls.start {
         let step = (at.abs_diff(time.start) / STEP) as usize;

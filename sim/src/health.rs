@@ -1,9 +1,9 @@
 //! Whether it is well, second by second.
 //!
 //! Owns what recovery means: a second is bad when less than 99 % of the requests that came in it were served, and
-//! it has recovered when all seconds after the last bad one were well, for a minute and a hundred requests at least. Invariant: a request
-//! is counted in the second in which it came, whenever its fate is known. O(1) a request and a second. Pinned
-//! by the tests below.
+//! it has recovered when all seconds after the last bad one were well, for a minute and a hundred requests at
+//! least. Invariant: a request is counted in the second in which it came, whenever its fate is known. O(1) a
+//! request and a second. Pinned by the tests below.
 
 /// So much of a second's requests is served when it is well.
 const WELL: f64 = 0.99;
@@ -22,7 +22,6 @@ pub(crate) struct Health {
     seconds: Vec<Second>,
     /// The seconds before this one have no request without a fate.
     settled: usize,
-    first_bad: Option<usize>,
     /// Among those that are settled.
     last_bad: Option<usize>,
     /// Requests that were served since.
@@ -72,7 +71,6 @@ impl Health {
                 break;
             }
             if second.is_bad() {
-                self.first_bad = self.first_bad.or(Some(self.settled));
                 (self.last_bad, self.well) = (Some(self.settled), 0);
             } else {
                 self.well += u64::from(second.served);

@@ -11,6 +11,7 @@ use halfopen::{Config, ConfigError, Settings};
 pub use halfopen::companions::Priority;
 
 use crate::autoscaler::Hpa;
+use crate::remedies::HORIZON;
 
 /// When scenarios begin that do not say when, nanoseconds since 1970: 2026-09-26, 08:00 UTC.
 pub(crate) const STARTS_AT: i64 = 1_790_409_600_000_000_000;
@@ -151,12 +152,14 @@ impl Scenario {
         Ok(())
     }
 
-    /// When the last fault is over, the last hand has acted and the last rate has been reached, nanoseconds.
+    /// When the last fault is over, the last hand has acted, and the last rate within the horizon of remedies has
+    /// been reached, nanoseconds. Demand may go on changing for ever.
     pub(crate) fn changes_until(&self) -> u64 {
         let faults = self.faults.iter().map(|it| it.at.saturating_add(it.lasts));
         let hands = self.hands.iter().map(|it| it.at);
         let rates = self.groups.iter().flat_map(|it| &it.demand.0);
-        let changes = faults.chain(hands).chain(rates.map(|it| it.at));
+        let rates = rates.map(|it| it.at).filter(|&it| it < HORIZON);
+        let changes = faults.chain(hands).chain(rates);
         changes.max().unwrap_or(0)
     }
 }

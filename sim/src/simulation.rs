@@ -69,11 +69,6 @@ impl Simulation {
         Ok(false)
     }
 
-    /// How much of it has passed, and how much there is at most, nanoseconds.
-    pub fn progress(&self) -> [i64; 2] {
-        [self.world.now, self.end]
-    }
-
     /// What happened until now.
     pub fn finish(self) -> Run {
         self.world.finish(self.seed)

@@ -60,12 +60,12 @@ impl Tally {
     pub fn figures(&self) -> Option<Figures> {
         let runs = self.runs.len();
         let median = |of: &dyn Fn(&Summary) -> u64| {
-            let mut values: Vec<u64> = self.runs.iter().map(of).collect();
-            quantile(&mut values, 50)
+            let values: Vec<u64> = self.runs.iter().map(of).collect();
+            quantile(&values, 50)
         };
         let recovered = self.runs.iter().filter_map(Summary::recovery);
-        let mut recovered: Vec<u64> = recovered.collect();
-        let recovery_ns = quantile(&mut recovered, 50).zip(quantile(&mut recovered, 90));
+        let recovered: Vec<u64> = recovered.collect();
+        let recovery_ns = quantile(&recovered, 50).zip(quantile(&recovered, 90));
         Some(Figures {
             runs,
             requests: median(&|it| it.requests)?,
@@ -85,7 +85,7 @@ impl Tally {
 }
 
 /// The smallest value that is not less than so many per cent of them (nearest rank); `None` without any.
-fn quantile(values: &mut [u64], percent: usize) -> Option<u64> {
+fn quantile(values: &[u64], percent: usize) -> Option<u64> {
     let place = (values.len() * percent).div_ceil(100).checked_sub(1)?;
     order::nth(values, place)
 }
@@ -138,11 +138,7 @@ mod tests {
             (&[5, 3, 1], 50, Some(3)),
             (&[10, 9, 8, 7, 6, 5, 4, 3, 2, 1], 90, Some(9)),
         ] {
-            assert_eq!(
-                quantile(&mut values.to_vec(), percent),
-                expected,
-                "{values:?}"
-            );
+            assert_eq!(quantile(values, percent), expected, "{values:?}");
         }
     }
 }

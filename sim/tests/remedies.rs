@@ -265,6 +265,20 @@ fn a_run_does_not_end_before_what_is_to_come() {
 }
 
 #[test]
+fn demand_that_goes_on_changing_prolongs_nothing() {
+    let mut told = simple("20/s", "3h", &fault("1m", "1m"));
+    told.groups[0].demand.0 = (0..1_000)
+        .map(|at| herdscope_sim::Point {
+            at: at * 10 * S,
+            rate: 20.0,
+            ramp: false,
+        })
+        .collect();
+    let it = with(&told, &[Remedy::AsItWas]);
+    assert_eq!(it.scenario.duration, HORIZON);
+}
+
+#[test]
 fn what_hangs_or_hardly_comes_has_not_recovered() {
     // Nobody cuts the calls, and none is ever answered.
     let mut hangs = simple(

@@ -18,6 +18,9 @@ pub const RUNS: usize = 50;
 /// No run for the plot has more requests than this, or it would not be there soon.
 const MOST_REQUESTS: f64 = 500_000.0;
 
+/// No run for the plot is longer: each second of it has its samples.
+const LONGEST: u64 = 86_400_000_000_000;
+
 /// Seconds of a scenario that are run in a step.
 const SECONDS_A_STEP: u32 = 8;
 
@@ -95,7 +98,7 @@ impl Simulating {
             .map(|it| it.demand.0.iter().map(|it| it.rate).fold(0.0, f64::max))
             .sum();
         let most = MOST_REQUESTS / rate.max(1e-3) * 1e9;
-        plot.duration = plot.duration.min(most as u64);
+        plot.duration = plot.duration.min(most as u64).min(LONGEST);
         Ok(Simulating {
             facts,
             tallies: vec![Tally::default(); variants.len()],

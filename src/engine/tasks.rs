@@ -3,10 +3,10 @@
 //! Invariant: a task is about the data that was loaded when it began; about other data it is void. Each
 //! step is a share of the work between which a cancel is heard. Pinned by `tests/it/panes.rs`.
 
-use super::simulating::{Simulated, Simulating, Stepped};
-use super::{Engine, Happened, config};
 use halfopen::Config;
 
+use super::simulating::{Simulated, Simulating, Stepped};
+use super::{Engine, Happened, config};
 use crate::advise::{self, EdgeAdvice};
 use crate::calls::Edge;
 use crate::compare;

@@ -138,6 +138,19 @@ fn what_is_given_is_taken() {
 }
 
 #[test]
+fn a_file_of_centuries_has_no_steps() {
+    let text = "trace_id,span_id,parent_span_id,service.name,name,kind,start_time,duration_ms,status\n\
+        a,1,,web,GET,client,1900-01-05T10:00:00.000Z,30,OK\na,2,1,shop,GET,server,1900-01-05T10:00:00.001Z,20,OK\n\
+        b,3,,web,GET,client,2100-01-05T10:00:00.000Z,30,OK\nb,4,3,shop,GET,server,2100-01-05T10:00:00.001Z,20,OK\n";
+    let path = scratch("estimate").join("centuries.csv");
+    fs::write(&path, text).expect("a file");
+    let dataset = crate::given::read(&path);
+    let it = estimate(&dataset, &dataset.edges[0], None, &[]);
+    assert_eq!(it.scenario.groups[0].demand.0.len(), 1);
+    assert!(it.scenario.groups[0].policy.breaker.is_none());
+}
+
+#[test]
 fn the_command_line_writes_a_scenario_that_it_runs() {
     let path = scratch("estimate").join("told.toml");
     let output = cli::run(&["estimate", &sample(), "--given", "pods=4,held=20ms"]);
