@@ -16,7 +16,7 @@ use crate::calls::Edge;
 use crate::dataset::Dataset;
 use crate::files::Files;
 use crate::herds::{self, Attempt, late_ns};
-use crate::ingest::{Limits, Reader, Told, Unmapped, Unreadable, UnreadableKind};
+use crate::ingest::{Limits, Reader, Reading, Told, Unmapped, Unreadable, UnreadableKind};
 use crate::messages::{
     Beside, FrameRequest, Lane, PointRequest, Progress, Refused, ReplayScene, Scene, SpanLabel,
     Style, Summary, Swatch, TraceDetail,
@@ -179,6 +179,18 @@ impl Engine {
             total,
             reader: Reader::new(Limits::default()).telling(told),
         });
+    }
+
+    /// The file before is at its end, and this one comes next, read as a whole.
+    pub fn add(&mut self, name: String, source: Source, read: Reading) {
+        let Some(reading) = &mut self.reading else {
+            return;
+        };
+        reading.close();
+        reading.begun += 1;
+        reading
+            .read
+            .add(reading.begun - 1, name, Some(source), read);
     }
 
     /// The next file cannot be had at all, or the current one no further.

@@ -21,6 +21,7 @@ pub mod panes;
 pub mod plot;
 pub mod replay;
 pub mod retries;
+pub mod samples;
 pub mod scene;
 pub mod spans;
 pub mod supposed;

@@ -131,14 +131,14 @@ pub enum Input {
         /// It is text that was pasted: no link can ask for it.
         pasted: bool,
     },
-    /// An address that the engine fetches: a sample or an https URL.
+    /// A sample, which the engine simulates: one of [`SAMPLES`](crate::samples::SAMPLES), by its name.
+    Sample(String),
+    /// An address that the engine fetches: an https URL.
     Fetch {
         /// What to call it.
         name: String,
         /// Absolute.
         url: String,
-        /// What a link to it says.
-        source: Source,
     },
     /// Spans that the engine asks a ClickHouse for.
     ClickHouse {

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-pub use herdscope_sim::{Remedy, SAMPLES};
+pub use herdscope_sim::Remedy;
 
 use crate::estimate::Key;
 
@@ -35,7 +35,7 @@ impl FromStr for Supposed {
         let mut parts = text.split(',');
         let scenario = match parts.next() {
             Some(FILE) => None,
-            Some(name) if SAMPLES.contains(&name) => Some(name.to_owned()),
+            Some(name) if herdscope_sim::samples::sample(name).is_some() => Some(name.to_owned()),
             _ => return Err(Unread),
         };
         let mut supposed = Supposed {

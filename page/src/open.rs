@@ -15,6 +15,7 @@ use herdscope::clickhouse::Asked;
 use herdscope::files::{self, needs_reading};
 use herdscope::format;
 use herdscope::messages::Input;
+use herdscope::samples::{SAMPLES, Sample};
 use herdscope::view::{FileMark, FileRef, Pane, Source, View};
 
 /// What a link asks for and the page cannot fetch by itself.
@@ -23,20 +24,6 @@ pub struct Wanted {
     /// One of each file of the view, those that are there.
     given: Vec<Option<Given>>,
 }
-
-/// A sample that is hosted with the page.
-struct Sample {
-    name: &'static str,
-    file: &'static str,
-    /// The settings of the breaker that was in it.
-    breaker: &'static str,
-}
-
-const SAMPLES: [Sample; 1] = [Sample {
-    name: "incident",
-    file: "samples/incident.csv.gz",
-    breaker: "window=100,min=20,fail=50%,open=60s,probes=10",
-}];
 
 pub fn install(app: &Rc<App>) {
     for id in ["open", "hint-open", "add"] {
@@ -132,15 +119,7 @@ fn own_inputs(app: &App) -> Vec<Given> {
         Some(reading) => &reading.plan.inputs,
         None => &state.inputs,
     };
-    let own = |it: &&Given| {
-        !matches!(
-            &it.input,
-            Input::Fetch {
-                source: Source::Sample(_),
-                ..
-            }
-        )
-    };
+    let own = |it: &&Given| !matches!(it.input, Input::Sample(_));
     inputs.iter().filter(own).cloned().collect()
 }
 
@@ -385,7 +364,7 @@ fn open_named(app: &App, mut view: View, may: bool) {
                 *name = sample.name.to_owned();
                 view.breaker
                     .get_or_insert_with(|| sample.breaker.to_owned());
-                of_sample(app, sample).map(|it| (it, None))
+                Some((Input::Sample(name.clone()), None))
             }
             Some(Source::Url(url)) => {
                 let Some(parsed) = app.report(Url::new(url)) else {
@@ -399,7 +378,6 @@ fn open_named(app: &App, mut view: View, may: bool) {
                 let input = Input::Fetch {
                     name: name.unwrap_or("data").to_owned(),
                     url: url.clone(),
-                    source: Source::Url(url.clone()),
                 };
                 Some((input, None))
             }
@@ -442,22 +420,20 @@ fn open_named(app: &App, mut view: View, may: bool) {
     render_empty(&app);
 }
 
+/// The sample of that name, or the first one.
 fn sample(app: &App, name: &str) -> &'static Sample {
+    let [first, ..] = &SAMPLES;
     let known = SAMPLES.iter().find(|it| it.name == name);
     known.unwrap_or_else(|| {
-        let text = format!("This page has no sample \u{201c}{name}\u{201d}: the sample \u{201c}{}\u{201d} is shown.", SAMPLES[0].name);
-        notices::tell(&app.dom, notices::SOURCE, &text);
-        &SAMPLES[0]
-    })
-}
-
-fn of_sample(app: &App, sample: &Sample) -> Option<Input> {
-    let base = app.dom.document.base_uri().ok().flatten();
-    let url = app.report(Url::new_with_base(sample.file, &base.unwrap_or_default()))?;
-    Some(Input::Fetch {
-        name: format!("sample {}", sample.name),
-        url: url.href(),
-        source: Source::Sample(sample.name.to_owned()),
+        let text = [
+            "This page has no sample \u{201c}",
+            name,
+            "\u{201d}: the sample \u{201c}",
+            first.name,
+            "\u{201d} is shown.",
+        ];
+        notices::tell(&app.dom, notices::SOURCE, &text.concat());
+        first
     })
 }
 

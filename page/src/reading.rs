@@ -76,6 +76,7 @@ impl Given {
     pub fn name(&self) -> String {
         match &self.input {
             Input::File { name, .. } | Input::Fetch { name, .. } => name.clone(),
+            Input::Sample(name) => ["sample ", name].concat(),
             Input::ClickHouse { asked, .. } => asked.name(),
         }
     }

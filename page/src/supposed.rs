@@ -13,14 +13,15 @@ use crate::history::Gesture;
 use crate::page::App;
 use herdscope::estimate::Key;
 use herdscope::panes::Block;
-use herdscope::supposed::{FILE, Remedy, SAMPLES, Supposed};
+use herdscope::samples::SAMPLES;
+use herdscope::supposed::{FILE, Remedy, Supposed};
 
 pub fn install(app: &Rc<App>) {
     let dom = &app.dom;
     let select = dom.select("simulate");
-    for name in SAMPLES {
-        let option = dom.new_element("option", "", &name.replace('-', " "));
-        dom::set(&option, "value", name);
+    for sample in &SAMPLES {
+        let option = dom.new_element("option", "", sample.title);
+        dom::set(&option, "value", sample.name);
         dom::fill(&select, &[&option]);
     }
     for remedy in Remedy::all().skip(1) {

@@ -21,6 +21,7 @@ use herdscope::ingest::Told;
 use herdscope::messages::{
     FrameRequest, Input, Opening, Progress, Question, Reply, Request, Topic,
 };
+use herdscope::samples::Sampling;
 use herdscope::view::Source;
 
 /// How long the engine reads before it lets messages in, in milliseconds.
@@ -253,7 +254,8 @@ impl Thread {
             }
             let why = match begun {
                 Err(why) => Some((false, why)),
-                Ok(bytes) => self
+                Ok(None) => None,
+                Ok(Some(bytes)) => self
                     .read_file(&mut part, bytes)
                     .await
                     .err()
@@ -266,6 +268,25 @@ impl Thread {
                 self.engine().skip(begun, why);
             }
         }
+    }
+
+    /// A sample is not read.
+    async fn simulate(&self, id: u32, name: &str) -> Result<(), String> {
+        let mut sampling = Sampling::new(name)?;
+        let mut turn = self.now();
+        while sampling.step()? {
+            if self.now() - turn >= TURN_MS {
+                self.turns.give_way().await;
+                turn = self.now();
+            }
+            if self.reading.get() != Some(id) {
+                return Ok(());
+            }
+        }
+        let title = sampling.title();
+        let (source, reading) = sampling.finish();
+        self.engine().add(title, source, reading);
+        Ok(())
     }
 
     async fn read_file(&self, part: &mut Part, mut bytes: Bytes) -> Result<(), String> {
@@ -304,8 +325,13 @@ impl Thread {
         Ok(())
     }
 
-    /// Where the bytes come from; the engine is ready for them.
-    async fn begin(&self, id: u32, opening: Opening, file: Option<File>) -> Result<Bytes, String> {
+    /// Where the bytes come from, for which the engine is ready; `None` where there are none to be read.
+    async fn begin(
+        &self,
+        id: u32,
+        opening: Opening,
+        file: Option<File>,
+    ) -> Result<Option<Bytes>, String> {
         let told: Told = opening.told.parse().unwrap_or_default();
         let begin = |name: String, source: Option<Source>, total: Option<u64>| {
             // Another reading may have begun while this one waited for its first bytes.
@@ -313,7 +339,7 @@ impl Thread {
                 self.engine().next_file(name, source, total, told);
             }
         };
-        match opening.input {
+        let bytes = match opening.input {
             Input::File { name, size, pasted } => {
                 let file = file.ok_or("No file came with the request to open one.")?;
                 let mark = match pasted {
@@ -322,12 +348,16 @@ impl Thread {
                 };
                 let bytes = stream::of_file(&file)?;
                 begin(name, mark, Some(size));
-                Ok(bytes)
+                bytes
             }
-            Input::Fetch { name, url, source } => {
+            Input::Sample(name) => {
+                self.simulate(id, &name).await?;
+                return Ok(None);
+            }
+            Input::Fetch { name, url } => {
                 let (bytes, total) = stream::of_address(&self.scope, &url).await?;
-                begin(name, Some(source), total);
-                Ok(bytes)
+                begin(name, Some(Source::Url(url)), total);
+                bytes
             }
             Input::ClickHouse {
                 asked,
@@ -343,9 +373,10 @@ impl Thread {
                 };
                 let bytes = stream::of_clickhouse(&asked, query, &password.0, &signal).await?;
                 begin(asked.name(), Some(Source::ClickHouse(asked)), None);
-                Ok(bytes)
+                bytes
             }
-        }
+        };
+        Ok(Some(bytes))
     }
 
     fn progress(&self, id: u32, progress: Progress) {

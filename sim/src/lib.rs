@@ -18,7 +18,7 @@ mod health;
 mod keys;
 mod pods;
 mod remedies;
-mod samples;
+pub mod samples;
 mod scenario;
 mod simulation;
 mod spans;
@@ -32,7 +32,6 @@ pub use autoscaler::{Hpa, Metric};
 #[cfg(feature = "text")]
 pub use keys::ScenarioError;
 pub use remedies::{HORIZON, Remedy, Variant, fingerprint, variants};
-pub use samples::{SAMPLES, sample};
 pub use scenario::{
     Act, Cold, Demand, Fault, Group, Hand, Point, Policy, Priority, Retries, Scenario, Service,
     Shedding, Spread,

@@ -13,21 +13,47 @@ use crate::scenario::{
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000 * MS;
 
-/// Their names.
-pub const SAMPLES: [&str; 1] = ["thundering-herd"];
+/// A scenario that comes with the page: a herd, whose settings vary.
+pub struct Sample {
+    /// The name of its file, without the ending.
+    pub name: &'static str,
+    /// The name of its scenario.
+    pub title: &'static str,
+    /// The settings of its breakers.
+    pub breaker: &'static str,
+    /// How long their callers wait for an answer.
+    timeout: u64,
+    /// When somebody scales the service out.
+    by_hand: u64,
+}
+
+/// All of them; the first one is the one to begin with.
+pub const SAMPLES: [Sample; 2] = [
+    Sample {
+        name: "incident",
+        title: "incident",
+        breaker: "window=100,min=20,fail=50%,open=120s,probes=10",
+        timeout: 500 * MS,
+        by_hand: 440 * S,
+    },
+    Sample {
+        name: "thundering-herd",
+        title: "thundering herd",
+        breaker: "window=100,min=20,fail=50%,open=60s,probes=10",
+        timeout: 200 * MS,
+        by_hand: 220 * S,
+    },
+];
 
 /// The scenario of that name.
 pub fn sample(name: &str) -> Option<Scenario> {
-    match name {
-        "thundering-herd" => Some(thundering_herd()),
-        _ => None,
-    }
+    SAMPLES.iter().find(|it| it.name == name).map(herd)
 }
 
-fn thundering_herd() -> Scenario {
-    let breaker: Option<Config> = "window=100,min=20,fail=50%,open=60s,probes=10".parse().ok();
+fn herd(sample: &Sample) -> Scenario {
+    let breaker: Option<Config> = sample.breaker.parse().ok();
     let shop = Policy {
-        timeout: Some(200 * MS),
+        timeout: Some(sample.timeout),
         breaker,
         ..Policy::default()
     };
@@ -36,7 +62,7 @@ fn thundering_herd() -> Scenario {
         ..Policy::default()
     };
     Scenario {
-        name: "thundering herd".to_owned(),
+        name: sample.title.to_owned(),
         starts_at: STARTS_AT,
         duration: 600 * S,
         network: 2_500_000,
@@ -72,7 +98,7 @@ fn thundering_herd() -> Scenario {
         }],
         faults: Vec::new(),
         hands: vec![Hand {
-            at: 220 * S,
+            at: sample.by_hand,
             act: Act::Scale {
                 service: 0,
                 pods: 12,

@@ -66,7 +66,8 @@ impl Simulating {
         let extent = dataset.table.extent();
         let (told, facts) = match &supposed.scenario {
             Some(name) => {
-                let scenario = herdscope_sim::sample(name).ok_or("There is no such scenario.")?;
+                let scenario =
+                    herdscope_sim::samples::sample(name).ok_or("There is no such scenario.")?;
                 (scenario, Vec::new())
             }
             None => {

@@ -123,6 +123,10 @@ pub fn legend(table: &SpanTable, color_by: ColorBy) -> Vec<LegendEntry> {
     let services: Vec<(ServiceIdx, &str)> = by_tier(table)
         .map(|service| (service, table.service_name(service)))
         .collect();
+    let mut spans = vec![0; numbers.len()];
+    for service in table.service.iter() {
+        spans[service.0 as usize] += 1;
+    }
     let mut entries = match color_by {
         ColorBy::Tier => services
             .chunk_by(|(a, _), (b, _)| table.tier(*a) == table.tier(*b))
@@ -131,7 +135,7 @@ pub fn legend(table: &SpanTable, color_by: ColorBy) -> Vec<LegendEntry> {
                 let depth = table.tier(tier[0].0);
                 LegendEntry {
                     key: key(color_by, depth, ""),
-                    label: tier_label(depth, &names),
+                    label: tier_label(tier, &spans),
                     title: format!("Tier {depth}: {}", names.join(", ")),
                     color: swatch(tier[0].0),
                 }
@@ -179,12 +183,15 @@ fn key(color_by: ColorBy, tier: u8, name: &str) -> String {
     }
 }
 
-fn tier_label(depth: u8, names: &[&str]) -> String {
-    match names {
-        [name] => (*name).to_owned(),
-        [first, second] => format!("{first}, {second}"),
-        [first, rest @ ..] => format!("{first} and {} more", rest.len()),
-        [] => format!("tier {depth}"),
+/// The service with the most spans, and how many others the tier has.
+fn tier_label(tier: &[(ServiceIdx, &str)], spans: &[u32]) -> String {
+    let most = tier
+        .iter()
+        .max_by_key(|(service, _)| spans[service.0 as usize]);
+    let name = most.map_or("", |&(_, name)| name);
+    match tier.len() {
+        0 | 1 => name.to_owned(),
+        n => format!("{name} +{}", n - 1),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use herdscope::advise::{self, EdgeAdvice, abandoned, advise};
 use herdscope::dataset::Dataset;
 
-use crate::given::{dataset, read, sample};
+use crate::given::{dataset, herd, read};
 
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000 * MS;
@@ -115,7 +115,7 @@ fn a_call_that_its_callers_outlive_is_not_abandoned() {
 
 #[test]
 fn the_sample_has_one_timeout_and_a_proposal() {
-    let dataset = sample();
+    let dataset = herd();
     let advice = edge(&dataset, "shop-web", "catalog");
     assert_eq!(advice.timeouts_in_use, [(500 * MS, 695)]);
     let proposed = advice.proposed_timeout_ns.expect("enough calls went well");

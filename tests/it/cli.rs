@@ -7,13 +7,12 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
+use crate::given::fixture;
+
 const HERD: &str = "window=100,min=20,fail=50%,open=60s,probes=10";
 
-pub fn sample() -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("www/samples/incident.csv.gz")
-        .display()
-        .to_string()
+pub fn herd() -> String {
+    fixture("herd/four.csv.gz").display().to_string()
 }
 
 pub fn run(arguments: &[&str]) -> Output {
@@ -54,7 +53,7 @@ pub fn scratch(name: &str) -> PathBuf {
 
 #[test]
 fn inspect_tells_what_a_file_is() {
-    let it = json(&run(&["inspect", &sample(), "--json"]));
+    let it = json(&run(&["inspect", &herd(), "--json"]));
     assert_eq!(
         (&it["exporter"], &it["spans"], &it["traces"]),
         (&"clickhouse".into(), &48_711.into(), &16_237.into())
@@ -74,7 +73,7 @@ fn inspect_tells_what_a_file_is() {
     assert_eq!(edge["instances"], 4);
     assert_eq!(it["assumed"]["zone"], "UTC");
     assert_eq!(it["issues"][0]["code"], "zone_assumed");
-    let text = String::from_utf8(run(&["inspect", &sample()]).stdout).expect("text");
+    let text = String::from_utf8(run(&["inspect", &herd()]).stdout).expect("text");
     assert!(
         text.contains("48,711 spans in 16,237 traces") && text.contains("via edge-proxy"),
         "{text}"
@@ -84,7 +83,7 @@ fn inspect_tells_what_a_file_is() {
 #[test]
 fn herds_are_found_with_settings_and_without() {
     let truth: Value = crate::given::json("herd/four.truth.json");
-    let with = json(&run(&["herds", &sample(), "--breaker", HERD, "--json"]));
+    let with = json(&run(&["herds", &herd(), "--breaker", HERD, "--json"]));
     let attempts = with["attempts"].as_array().expect("attempts");
     for (found, expected) in attempts
         .iter()
@@ -109,7 +108,7 @@ fn herds_are_found_with_settings_and_without() {
         "1790409601935313866"
     );
 
-    let without = json(&run(&["herds", &sample(), "--json"]));
+    let without = json(&run(&["herds", &herd(), "--json"]));
     let results: Vec<&Value> = without["attempts"]
         .as_array()
         .expect("attempts")
@@ -131,7 +130,7 @@ fn herds_are_found_with_settings_and_without() {
         "{share}"
     );
 
-    let text = String::from_utf8(run(&["herds", &sample()]).stdout).expect("text");
+    let text = String::from_utf8(run(&["herds", &herd()]).stdout).expect("text");
     assert!(
         text.contains("told from the calls alone")
             && text.contains("attempt 3 at 2026-09-26 08:03:05.653")
@@ -142,7 +141,7 @@ fn herds_are_found_with_settings_and_without() {
 
 #[test]
 fn replay_prints_each_transition() {
-    let it = json(&run(&["replay", &sample(), "--breaker", HERD, "--json"]));
+    let it = json(&run(&["replay", &herd(), "--breaker", HERD, "--json"]));
     let breakers = it["breakers"].as_array().expect("breakers");
     let transitions = breakers
         .iter()
@@ -170,7 +169,7 @@ fn replay_prints_each_transition() {
 
     let shared = json(&run(&[
         "replay",
-        &sample(),
+        &herd(),
         "--breaker",
         HERD,
         "--per-instance",
@@ -183,7 +182,7 @@ fn replay_prints_each_transition() {
     );
     let named = json(&run(&[
         "replay",
-        &sample(),
+        &herd(),
         "--edge",
         "shop-web->edge-proxy",
         "--json",
@@ -198,7 +197,7 @@ fn plot_writes_pictures() {
         let out = folder.join(name);
         let output = run(&[
             "plot",
-            &sample(),
+            &herd(),
             "--size",
             "400x400",
             "-o",
@@ -244,12 +243,12 @@ fn files_of_different_exporters_are_read_as_one() {
     let row = "2026-02-16T09:12:03.456Z,150ms,t,s,web\n";
     fs::write(&dash0, format!("{head}{row}")).expect("a file");
     let dash0 = dash0.display().to_string();
-    let it = json(&run(&["inspect", &sample(), &dash0, "--json"]));
+    let it = json(&run(&["inspect", &herd(), &dash0, "--json"]));
     assert_eq!(it["exporter"], "clickhouse + dash0");
     assert_eq!(it["spans"], 48_712);
     let file = |name: &str, exporter: &str, spans: u64| serde_json::json!({ "name": name, "exporter": exporter, "spans": spans, "duplicates": 0 });
     let files = [
-        file("incident.csv.gz", "clickhouse", 48_711),
+        file("four.csv.gz", "clickhouse", 48_711),
         file("dash0.csv", "dash0", 1),
     ];
     assert_eq!(it["files"], serde_json::json!(files));
@@ -258,10 +257,10 @@ fn files_of_different_exporters_are_read_as_one() {
     let spans = |at: usize| (&it["files"][at]["spans"], &it["files"][at]["duplicates"]);
     assert_eq!(spans(0), (&1.into(), &0.into()));
     assert_eq!(spans(1), (&0.into(), &1.into()));
-    let text = run(&["inspect", &sample(), &dash0]);
+    let text = run(&["inspect", &herd(), &dash0]);
     let text = String::from_utf8_lossy(&text.stdout).into_owned();
     assert!(
-        text.contains("incident.csv.gz + dash0.csv: clickhouse + dash0"),
+        text.contains("four.csv.gz + dash0.csv: clickhouse + dash0"),
         "{text}"
     );
     assert!(text.contains("  dash0.csv: dash0, 1 span\n"), "{text}");
@@ -385,7 +384,7 @@ fn a_file_cut_in_mid_row_is_read_and_said() {
 #[test]
 fn paths_and_arguments_that_are_wrong_are_named() {
     let folder = scratch("wrong").display().to_string();
-    let sample = sample();
+    let sample = herd();
     let cases: [(&[&str], i32, &str); 9] = [
         (&["inspect", &folder], 1, "directory"),
         (&["inspect", "no-such-file.csv"], 1, "no such file"),
@@ -423,7 +422,7 @@ fn nonsense_in_a_view_is_said_and_the_rest_is_drawn() {
     let (view, out) = ("v=1&t=soon&pane=9", out.display().to_string());
     let output = run(&[
         "plot",
-        &sample(),
+        &herd(),
         "--view",
         view,
         "--size",
@@ -455,7 +454,7 @@ fn what_a_person_says_about_a_file_is_heeded_and_said() {
     assert_eq!(it["assumed"]["duration_unit"], Value::Null);
     assert_eq!(it["assumed"]["failed_over_proposed"], Value::Null);
 
-    let wrong = run(&["inspect", &sample(), "--as", "start=wann@min"]);
+    let wrong = run(&["inspect", &herd(), "--as", "start=wann@min"]);
     let said = String::from_utf8_lossy(&wrong.stderr);
     assert_eq!(wrong.status.code(), Some(2));
     assert!(

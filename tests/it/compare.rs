@@ -6,7 +6,7 @@ use herdscope::dataset::Dataset;
 use herdscope::view::{MILLI, Viewport};
 
 use crate::cli;
-use crate::given::{dataset, sample};
+use crate::given::{dataset, herd};
 
 const MS: i64 = 1_000_000;
 
@@ -218,10 +218,10 @@ fn nothing_compares_to_nothing() {
 
 #[test]
 fn the_command_line_compares_a_time_with_the_rest() {
-    let dataset = sample();
+    let dataset = herd();
     // The first herd.
     let (from, to) = (1_790_409_661_951_772_522i64, 1_790_409_664_200_000_000i64);
-    let file = cli::sample();
+    let file = cli::herd();
     let arguments = [
         "compare",
         &file,
@@ -257,7 +257,7 @@ fn the_command_line_compares_a_time_with_the_rest() {
 
 #[test]
 fn a_comparison_without_a_time_is_wrong_usage() {
-    let file = cli::sample();
+    let file = cli::herd();
     let cases: [(&[&str], &str); 3] = [
         (&["compare", &file], "--from"),
         (&["compare", &file, "--from", "soon"], "soon"),

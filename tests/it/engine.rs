@@ -5,7 +5,7 @@ use herdscope::messages::{BandState, FrameRequest, PointRequest, Summary};
 use herdscope::plot::picture;
 use herdscope::view::{ColorBy, Pane, Source, View, Viewport};
 
-use crate::given::sample;
+use crate::given::herd;
 
 const HERD_BREAKER: &str = "window=100,min=20,fail=50%,open=60s,probes=10";
 
@@ -51,7 +51,7 @@ fn n_painted(frame: &Frame) -> usize {
 
 #[test]
 fn a_frame_holds_everything_of_one_viewport() {
-    let mut engine = Engine::with(sample());
+    let mut engine = Engine::with(herd());
     let home = engine.frame(&request(None)).scene.viewport;
     let frame = engine.frame(&request(Some(home)));
     let scene = &frame.scene;
@@ -82,7 +82,7 @@ fn a_frame_holds_everything_of_one_viewport() {
 
 #[test]
 fn bands_shorter_than_a_pixel_are_in_the_scene() {
-    let mut engine = Engine::with(sample());
+    let mut engine = Engine::with(herd());
     let scene = engine.frame(&request(None)).scene;
     for lane in &scene.replay.lanes {
         let of = |state| lane.bands.iter().filter(|band| band.state == state).count();
@@ -97,7 +97,7 @@ fn bands_shorter_than_a_pixel_are_in_the_scene() {
 
 #[test]
 fn settings_change_the_states_and_bad_ones_say_why() {
-    let mut engine = Engine::with(sample());
+    let mut engine = Engine::with(herd());
     let mut wanted = request(None);
     wanted.breaker = Some("window=100,min=20,fail=50%,open=10m,probes=10".to_owned());
     let scene = engine.frame(&wanted).scene;
@@ -147,7 +147,7 @@ fn the_picture_fills_while_the_file_is_read() {
 
 #[test]
 fn what_was_loaded_stays_until_the_next_file_is_read() {
-    let mut engine = Engine::with(sample());
+    let mut engine = Engine::with(herd());
     let before = engine.frame(&request(None));
     let same = |engine: &mut Engine| {
         let now = engine.frame(&request(None));
@@ -196,7 +196,7 @@ fn what_a_link_says_of_a_file_is_kept() {
 
 #[test]
 fn pointing_and_picking_agree() {
-    let mut engine = Engine::with(sample());
+    let mut engine = Engine::with(herd());
     let viewport = Viewport {
         t0: 1_790_409_662_500_000_000,
         t1: 1_790_409_663_500_000_000,
@@ -247,7 +247,7 @@ fn without_an_edge_the_traces_are_counted() {
 
 #[test]
 fn views_that_do_not_fit_are_said_to() {
-    let dataset = sample();
+    let dataset = herd();
     let mut notices = Vec::new();
     let (view, _) = View::parse("t=1..2&y=5..6&edge=a->b&trace=none&pane=trace");
     let settled = dataset.settle(view, &mut notices);

@@ -7,7 +7,7 @@ use herdscope::dataset::Dataset;
 use herdscope::estimate::{Estimate, Key, estimate};
 use herdscope_sim::{Remedy, Scenario, Variant, simulate};
 
-use crate::cli::{self, json, sample, scratch};
+use crate::cli::{self, herd, json, scratch};
 
 const SETTINGS: &str = "window=100,min=20,fail=50%,open=60s,probes=10";
 
@@ -153,7 +153,7 @@ fn a_file_of_centuries_has_no_steps() {
 #[test]
 fn the_command_line_writes_a_scenario_that_it_runs() {
     let path = scratch("estimate").join("told.toml");
-    let output = cli::run(&["estimate", &sample(), "--given", "pods=4,held=20ms"]);
+    let output = cli::run(&["estimate", &herd(), "--given", "pods=4,held=20ms"]);
     assert!(output.status.success());
     let text = String::from_utf8(output.stdout).expect("text");
     assert!(text.contains("pods = 4  # given by hand"), "{text}");
@@ -165,7 +165,7 @@ fn the_command_line_writes_a_scenario_that_it_runs() {
     ]));
     assert!(run["requests"].as_u64() > Some(10_000), "{run}");
 
-    let told = json(&cli::run(&["estimate", &sample(), "--json"]));
+    let told = json(&cli::run(&["estimate", &herd(), "--json"]));
     assert_eq!(told["figures"].as_array().map(Vec::len), Some(7), "{told}");
     assert!(
         told["breaker"]
@@ -174,7 +174,7 @@ fn the_command_line_writes_a_scenario_that_it_runs() {
         "{told}"
     );
 
-    let wrong = cli::run(&["estimate", &sample(), "--given", "pods=many"]);
+    let wrong = cli::run(&["estimate", &herd(), "--given", "pods=many"]);
     let error = String::from_utf8_lossy(&wrong.stderr);
     assert_eq!(wrong.status.code(), Some(2));
     assert!(

@@ -4,7 +4,7 @@ use herdscope::dataset::Dataset;
 use herdscope::observed::{self, Fit, observe};
 use serde_json::Value;
 
-use crate::given::{fixture, json, other_herd, read, sample};
+use crate::given::{fixture, herd, json, other_herd, read};
 use crate::made;
 
 fn range<'a>(fit: &'a Fit, setting: &str) -> (&'a str, &'a str) {
@@ -49,7 +49,7 @@ fn check_herd(what: &str, dataset: &Dataset, truth: &Value) {
 
 #[test]
 fn the_settings_of_the_sample_are_found() {
-    check_herd("four", &sample(), &json("herd/four.truth.json"));
+    check_herd("four", &herd(), &json("herd/four.truth.json"));
 }
 
 #[test]

@@ -58,13 +58,9 @@ pub fn dataset(text: &str) -> Dataset {
     Dataset::of_rows("given".to_owned(), &rows(text))
 }
 
-/// The sample incident: four instances, three attempts.
-pub fn sample() -> Dataset {
-    read(
-        Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("www/samples/incident.csv.gz")
-            .as_path(),
-    )
+/// A recorded herd: four instances, three attempts.
+pub fn herd() -> Dataset {
+    read(&fixture("herd/four.csv.gz"))
 }
 
 /// The other recorded herd, of one instance, and its truth. It is large; it is read where the traces are at

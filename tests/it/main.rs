@@ -22,6 +22,7 @@ mod recorded;
 mod remedies;
 mod replay;
 mod retries;
+mod samples;
 mod simulate;
 mod supposed;
 mod table;

@@ -9,7 +9,7 @@ use herdscope::observed::{self, Observed, Seen, observe};
 use herdscope::replay::{Options, replay};
 use serde_json::Value;
 
-use crate::given::{dataset, fixture, json, other_herd, read, sample};
+use crate::given::{dataset, fixture, herd, json, other_herd, read};
 use crate::made;
 
 const MS: i64 = 1_000_000;
@@ -151,7 +151,7 @@ fn check_herd(what: &str, dataset: &Dataset, json: &Value) {
 
 #[test]
 fn every_transition_of_the_sample_is_seen_and_none_is_made_up() {
-    check_herd("four", &sample(), &json("herd/four.truth.json"));
+    check_herd("four", &herd(), &json("herd/four.truth.json"));
 }
 
 #[test]

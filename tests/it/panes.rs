@@ -1,4 +1,4 @@
-//! What the panes say, worked out in steps from the sample, whose breakers are known.
+//! What the panes say, worked out in steps from a recorded herd, whose breakers are known.
 
 use herdscope::engine::{Engine, Step};
 use herdscope::herds::{self, averages};
@@ -8,11 +8,11 @@ use herdscope::panes::{Act, Block, Cell};
 use herdscope::view::{View, Viewport};
 use herdscope::what_if::KEYS;
 
-use crate::given::sample;
+use crate::given::herd;
 
-/// What an engine with the sample answers on a topic, for a view.
+/// What an engine with the herd answers on a topic, for a view.
 fn answer(topic: Topic, view: &View) -> Answer {
-    let mut engine = Engine::with(sample().clone());
+    let mut engine = Engine::with(herd().clone());
     let answer = engine.answer(Question::of(view, topic));
     answer.expect("the data stays")
 }
@@ -38,7 +38,7 @@ fn said(answer: &Answer) -> String {
 #[test]
 fn what_happened_is_what_the_library_tells() {
     let answer = answer(Topic::Happened, &View::default());
-    let dataset = sample();
+    let dataset = herd();
     let edge = &dataset.edges[0];
     let mut seen = observed::observe(&dataset.table, &edge.calls, false);
     let fits = observed::fit(&mut seen, &edge.calls);
@@ -55,7 +55,7 @@ fn what_happened_is_what_the_library_tells() {
 #[test]
 fn a_task_tells_how_far_it_is_and_ends_with_other_data() {
     for topic in [Topic::Happened, Topic::Timeouts, Topic::WhatIf] {
-        let mut engine = Engine::with(sample().clone());
+        let mut engine = Engine::with(herd().clone());
         let mut task = engine.task(Question::of(&View::default(), topic));
         let Step::More([done, of]) = engine.step(&mut task) else {
             panic!("{topic:?} is worked out in steps");
@@ -70,7 +70,7 @@ fn a_task_tells_how_far_it_is_and_ends_with_other_data() {
 fn an_attempt_tells_its_story() {
     let answer = answer(Topic::Happened, &View::default());
     let [first, .., last] = &answer.attempts[..] else {
-        panic!("the sample has attempts");
+        panic!("the herd has attempts");
     };
     let services: Vec<&str> = first.detail.tiers.iter().map(|it| &*it.service).collect();
     assert_eq!(services, ["shop-web", "edge-proxy", "catalog"]);
@@ -132,8 +132,8 @@ fn timeouts_lead_to_their_spans_and_to_settings() {
     let Some(Act::Trace(id)) = &p50[1].act else {
         panic!("{p50:?} leads to no trace");
     };
-    assert!(sample().table.find_trace(id).is_some());
-    let cut = row("timeout in use").expect("the sample has one");
+    assert!(herd().table.find_trace(id).is_some());
+    let cut = row("timeout in use").expect("the herd has one");
     assert_eq!(cut[1].text, "500 ms");
     let Some(Act::Look(there)) = cut[2].act else {
         panic!("{cut:?} leads nowhere");

@@ -8,7 +8,7 @@ use herdscope::messages::Style;
 use herdscope::plot::picture::{self, Options};
 use herdscope::view::View;
 
-use crate::given::sample;
+use crate::given::herd;
 use crate::golden::{check_png, check_text};
 
 const HERD: &str = "v=1&t=1790409661500000000..1790409664500000000&y=330..740\
@@ -24,7 +24,7 @@ fn options(style: Style) -> Options {
 
 #[test]
 fn golden_pictures() {
-    let mut engine = Engine::with(sample());
+    let mut engine = Engine::with(herd());
     let (herd, notices) = View::parse(HERD);
     assert_eq!(notices, Vec::<String>::new());
     let lanes = View {

@@ -12,7 +12,7 @@ use herdscope::spans::SpanIdx;
 use herdscope::view::{ColorBy, Viewport};
 use proptest::prelude::*;
 
-use crate::given::{dataset, sample};
+use crate::given::{dataset, herd};
 use crate::golden::check_pixels;
 
 const MS: i64 = 1_000_000;
@@ -66,7 +66,7 @@ fn golden_pictures() {
         "spans-cut",
         &draw(&three, viewport(25..55, 1..2), [200, 40], &[]),
     );
-    let sample = sample();
+    let sample = herd();
     let herd = Viewport {
         t0: 1_790_409_661_500_000_000,
         t1: 1_790_409_664_500_000_000,
@@ -178,6 +178,14 @@ fn legends_name_what_is_there() {
         labels(&three, ColorBy::Service),
         owned(&[&services[..], &failures].concat())
     );
+    // A tier of several is called after the one with the most spans.
+    let two = dataset(
+        "
+        a 1 - batch client 0+60
+        b 1 - shop client 20+50
+        c 1 - shop client 40+30",
+    );
+    assert_eq!(labels(&two, ColorBy::Tier), owned(&[("tier:0", "shop +1")]));
 }
 
 #[test]

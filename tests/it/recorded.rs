@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::io::Read as _;
-use std::path::Path;
 
 use halfopen::{Config, State};
 use herdscope::calls::CallOutcome;
@@ -11,7 +10,7 @@ use herdscope::ingest::{Limits, Reader};
 use herdscope::observed::{self, Observed, Seen, observe};
 use herdscope::replay::{self, Options, Replay};
 
-use crate::given::{dataset, sample, table};
+use crate::given::{dataset, fixture, herd, table};
 
 fn replayed(dataset: &Dataset, settings: &str) -> Replay {
     let config: Config = settings.parse().expect("settings");
@@ -42,8 +41,7 @@ fn recording(dataset: &Dataset, replay: &Replay, with_refusals: bool) -> Dataset
         );
         attributes.insert(dataset.table.span_id(calls.span[at]), (text, refused));
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("www/samples/incident.csv.gz");
-    let bytes = std::fs::read(path).expect("the sample");
+    let bytes = std::fs::read(fixture("herd/four.csv.gz")).expect("the herd");
     let mut text = String::new();
     let mut unpacked = flate2::read::GzDecoder::new(bytes.as_slice());
     unpacked.read_to_string(&mut text).expect("text");
@@ -104,7 +102,7 @@ fn check(what: &str, observed: &Observed, replay: &Replay) -> (usize, usize) {
 
 #[test]
 fn recorded_states_are_read_exactly() {
-    let dataset = sample();
+    let dataset = herd();
     let herd = "window=100,min=20,fail=50%,open=60s,probes=10";
     let cases = [
         (herd, 12),

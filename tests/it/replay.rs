@@ -7,7 +7,7 @@ use herdscope::herds::{self, AttemptResult};
 use herdscope::replay::{self, Options, Replay};
 use serde_json::Value;
 
-use crate::given::{dataset, fixture, json, other_herd, read, sample};
+use crate::given::{dataset, fixture, herd, json, other_herd, read};
 
 fn run(edge: &Edge, settings: &str, shared: bool) -> Replay {
     let config: Config = settings.parse().expect("settings");
@@ -96,7 +96,7 @@ fn check_attempts(dataset: &Dataset, edge: &Edge, replay: &Replay, json: &Value)
 fn four_instances_to_the_nanosecond() {
     let json = json("herd/four.truth.json");
     assert_eq!(json["transitions"].as_array().map(Vec::len), Some(36));
-    check_herd(&sample(), &json);
+    check_herd(&herd(), &json);
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn each_instance_has_its_own_breaker() {
 
 #[test]
 fn bands_have_no_gaps() {
-    let dataset = sample();
+    let dataset = herd();
     let replay = run(
         &dataset.edges[0],
         "window=100,min=20,fail=50%,open=60s,probes=10",

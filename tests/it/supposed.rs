@@ -7,7 +7,7 @@ use herdscope::plot::picture;
 use herdscope::supposed::Supposed;
 use herdscope::view::{View, Viewport};
 
-use crate::given::sample;
+use crate::given::herd;
 
 fn view(simulate: &str) -> View {
     View {
@@ -59,7 +59,7 @@ fn a_choice_prints_as_it_reads() {
 
 #[test]
 fn first_comes_what_is_drawn_then_run_after_run() {
-    let mut engine = Engine::with(sample().clone());
+    let mut engine = Engine::with(herd().clone());
     let view = view("file,with=ramp_2m+scale_on_queue");
     let mut task = engine.task(Question::of(&view, Topic::Simulated));
     let first = loop {
@@ -131,7 +131,7 @@ fn first_comes_what_is_drawn_then_run_after_run() {
 
 #[test]
 fn other_data_ends_it() {
-    let mut engine = Engine::with(sample().clone());
+    let mut engine = Engine::with(herd().clone());
     let mut task = engine.task(Question::of(&view("thundering-herd"), Topic::Simulated));
     assert!(matches!(engine.step(&mut task), Step::More(_)));
     engine.judge(None, None);

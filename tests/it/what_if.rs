@@ -7,7 +7,7 @@ use herdscope::replay::{self, Options};
 use herdscope::what_if::{Case, Cases, Figures, Grid, KEYS};
 
 use crate::cli;
-use crate::given::{dataset, sample};
+use crate::given::{dataset, herd};
 
 const S: u64 = 1_000_000_000;
 
@@ -154,7 +154,7 @@ fn refused_calls_hold_no_thread_and_unknown_ones_count_nowhere() {
 
 #[test]
 fn each_proposal_differs_in_its_own_way() {
-    let dataset = sample();
+    let dataset = herd();
     let calls = &dataset.edges[0].calls;
     let present = settings("window=100,min=20,fail=50%,open=60s,probes=10");
     let asked = [settings("consecutive=3")];
@@ -218,7 +218,7 @@ fn each_proposal_differs_in_its_own_way() {
 
 #[test]
 fn a_grid_has_the_present_settings_in_it() {
-    let dataset = sample();
+    let dataset = herd();
     let calls = &dataset.edges[0].calls;
     let texts = [
         "",
@@ -277,27 +277,27 @@ fn no_calls_give_no_trips() {
 
 #[test]
 fn the_command_line_tells_the_same() {
-    let herd = "window=100,min=20,fail=50%,open=60s,probes=10";
-    let file = cli::sample();
+    let breaker = "window=100,min=20,fail=50%,open=60s,probes=10";
+    let file = cli::herd();
     let arguments = [
         "what-if",
         &file,
         "--breaker",
-        herd,
+        breaker,
         "--grid",
         "fail,slow",
         "--json",
     ];
     let it = cli::json(&cli::run(&arguments));
-    let dataset = sample();
+    let dataset = herd();
     let calls = &dataset.edges[0].calls;
-    let mut cases = Cases::side_by_side(calls, &settings(herd), &[], None, false);
+    let mut cases = Cases::side_by_side(calls, &settings(breaker), &[], None, false);
     cases.step(calls);
     let present = cases.cases[1].figures.expect("replayed");
     let told = &it["cases"][1];
     assert_eq!(
         (&told["name"], &told["breaker"]),
-        (&"present".into(), &herd.into())
+        (&"present".into(), &breaker.into())
     );
     assert_eq!(told["held_ns"], present.held_ns.to_string());
     assert_eq!(
@@ -324,7 +324,7 @@ fn the_command_line_tells_the_same() {
 #[test]
 fn wrong_grids_are_wrong_usage() {
     for keys in ["fail", "fail,fail", "fail,seed", "fail,open,min"] {
-        let output = cli::run(&["what-if", &cli::sample(), "--grid", keys]);
+        let output = cli::run(&["what-if", &cli::herd(), "--grid", keys]);
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(
             output.status.code() == Some(2) && error.contains(keys),

@@ -1,17 +1,22 @@
 //! Short names between the page's wasm and its glue.
 //!
 //! wasm-bindgen calls what the wasm imports by long names with a hash, some three hundred of them, each in
-//! both files: a fortieth of the page's weight. Trunk calls this when both are made. Owns the renaming and
-//! the loss of comments that stand on lines of their own and of all indentation; the order of functions is
-//! `reorder`'s. Invariant: a name is given up in both files or in none; what the wasm exports keeps its name.
-//! Pinned by `tests` below, and by every browser test.
+//! both files: a fortieth of the page's weight. Trunk calls this when both are made. Owns the renaming; the order of
+//! functions is `reorder`'s, the minifying of scripts and styles esbuild's. Invariant: a name is given up in both
+//! files or in none; what the wasm exports keeps its name. Pinned by `tests` below, and by every browser test.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
+use crate::run::{find, run, say};
 use crate::wasm::{self, Bytes};
 use crate::{Result, reorder};
+
+/// What minifies scripts and styles, on PATH.
+const ESBUILD: &str = "esbuild";
 
 /// Names shorter than this are kept.
 const LONG: usize = 6;
@@ -42,20 +47,18 @@ pub fn shorten(folder: &Path) -> Result<()> {
     };
     write(wasm, &module)?;
     write(Path::new(&glue), glued(&text, &short).as_bytes())?;
-    for path in files.iter().filter(|it| is_markup(it)) {
+    let of = |kind: &'static str| files.iter().filter(move |it| has_ending(it, kind));
+    for path in of("html") {
         let text = String::from_utf8(read(path)?)
             .map_err(|_| format!("{} is no UTF-8 text", path.display()))?;
-        let is_style = path.extension().is_some_and(|it| it == "css");
-        let text = flush(&text);
-        let text = if is_style { tight(&text) } else { text };
-        write(path, text.as_bytes())?;
+        write(path, flush(&text).as_bytes())?;
     }
-    Ok(())
+    let others: Vec<&Path> = of("js").chain(of("css")).map(PathBuf::as_path).collect();
+    minify(&others)
 }
 
-fn is_markup(path: &Path) -> bool {
-    path.extension()
-        .is_some_and(|it| it == "html" || it == "css")
+fn has_ending(path: &Path, ending: &str) -> bool {
+    path.extension().is_some_and(|it| it == ending)
 }
 
 type Names = HashMap<String, String>;
@@ -121,70 +124,50 @@ fn renamed(module: &[u8], short: &Names) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// The glue with the same names, without comments and without indentation.
+/// The glue with the same names.
 fn glued(text: &str, short: &Names) -> String {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
     let mut out = String::with_capacity(text.len());
-    let mut comment = false;
-    for line in text.lines().map(str::trim) {
-        comment |= begins_comment(line);
-        let ends = line.ends_with("*/");
-        if !comment && !line.is_empty() && !line.starts_with("//") {
-            let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
-            let mut rest = line;
-            while !rest.is_empty() {
-                let end = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
-                let (word, after) = rest.split_at(end);
-                out.push_str(short.get(word).map_or(word, String::as_str));
-                let between = after.find(is_word).unwrap_or(after.len());
-                out.push_str(&after[..between]);
-                rest = &after[between..];
-            }
-            out.push('\n');
-        }
-        comment &= !ends;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
+        let (word, after) = rest.split_at(end);
+        out.push_str(short.get(word).map_or(word, String::as_str));
+        let between = after.find(is_word).unwrap_or(after.len());
+        out.push_str(&after[..between]);
+        rest = &after[between..];
     }
     out
 }
 
-/// Whether a line begins a comment and has nothing after it.
-fn begins_comment(line: &str) -> bool {
-    line.starts_with("/*") && line.find("*/").is_none_or(|at| at + 2 == line.len())
+/// The scripts and styles without what is for readers alone, where esbuild is at hand.
+fn minify(files: &[&Path]) -> Result<()> {
+    let Some(esbuild) = find(ESBUILD) else {
+        say("no esbuild here: the page's scripts and styles stay as they are, a little larger");
+        return Ok(());
+    };
+    for file in files {
+        let mut out = OsString::from("--outfile=");
+        out.push(file);
+        run(Command::new(&esbuild)
+            .args(["--minify", "--charset=utf8", "--log-level=warning"])
+            .arg("--allow-overwrite")
+            .arg(out)
+            .arg(file))?;
+    }
+    Ok(())
 }
 
-/// Markup and styles without comments and indentation, but for what stands as it is written.
+/// Markup without indentation, but for what stands as it is written.
 fn flush(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let (mut as_written, mut comment) = (false, false);
+    let mut as_written = false;
     for line in text.lines() {
-        let bare = line.trim();
-        comment |= !as_written && begins_comment(bare);
-        if !comment {
-            out.push_str(if as_written { line } else { line.trim_start() });
-            out.push('\n');
-        }
-        comment &= !bare.ends_with("*/");
+        out.push_str(if as_written { line } else { line.trim_start() });
+        out.push('\n');
         as_written = (as_written || line.contains("<pre")) && !line.contains("</pre>");
     }
     out
-}
-
-/// Styles without the blanks beside braces, colons, commas and semicolons that are for readers alone. A blank before
-/// a colon stays: it is part of a selector.
-fn tight(style: &str) -> String {
-    let pairs = [
-        (" {", "{"),
-        ("{ ", "{"),
-        (" }", "}"),
-        (": ", ":"),
-        ("; ", ";"),
-        (", ", ","),
-        (";}", "}"),
-    ];
-    pairs
-        .into_iter()
-        .fold(style.to_owned(), |style, (from, to)| {
-            style.replace(from, to)
-        })
 }
 
 #[cfg(test)]
@@ -223,11 +206,10 @@ mod tests {
         assert!(!text.contains("alert"));
         assert_eq!(renamed.len(), module.len() - "__wbg_alert_0123".len() + 2);
 
-        let glue = "/**\n * What it does.\n */\nimports = {\n    __wbg_alert_0123: function() {\n        \
-             say(`it's __wbg_alert_01234`);\n    },\n    __wbg_kept_4567: 1, /* here */\n};\n";
+        let glue = "{ __wbg_alert_0123() { say(`it's __wbg_alert_01234`) }, __wbg_kept_4567: 1 }";
         assert_eq!(
             glued(glue, &short),
-            "imports = {\n$0: function() {\nsay(`it's __wbg_alert_01234`);\n},\n__wbg_kept_4567: 1, /* here */\n};\n"
+            "{ $0() { say(`it's __wbg_alert_01234`) }, __wbg_kept_4567: 1 }"
         );
     }
 
@@ -237,25 +219,6 @@ mod tests {
             flush("<p>\n    a\n  <pre>x</pre>\n  <pre>a\n  b\n  c</pre>\n  d\n"),
             "<p>\na\n<pre>x</pre>\n<pre>a\n  b\n  c</pre>\nd\n"
         );
-    }
-
-    #[test]
-    fn styles_lose_their_blanks_and_keep_their_meaning() {
-        let style = ".a :hover, .b { color: red; margin: 0 calc(1px + 2px); }\n";
-        let tightened = ".a :hover,.b{color:red;margin:0 calc(1px + 2px)}\n";
-        assert_eq!(tight(style), tightened);
-    }
-
-    #[test]
-    fn comments_on_lines_of_their_own_go() {
-        assert_eq!(
-            flush(
-                "/* a\n   b */\n.x { }\n  /* c */\n/* d */ .y { } /* e */\n<pre>\n/* f */\n</pre>\n"
-            ),
-            ".x { }\n/* d */ .y { } /* e */\n<pre>\n/* f */\n</pre>\n"
-        );
-        let glue = "/**\n * a\n */\nx(); // b\n  // c\ny('//');\n";
-        assert_eq!(glued(glue, &Names::new()), "x(); // b\ny('//');\n");
     }
 
     #[test]

@@ -85,6 +85,15 @@ const BINARYEN: Pin = Pin {
     lacking: NO_PAGE,
 };
 
+/// It makes the page smaller and is not needed.
+const ESBUILD: Pin = Pin {
+    name: "esbuild",
+    version: Version::Is("0.25.12"),
+    program: "esbuild",
+    source: Source::Npm { package: "esbuild" },
+    lacking: NO_PAGE,
+};
+
 const CARGO_DENY: Pin = Pin {
     name: "cargo-deny",
     version: Version::Is("0.20.2"),
@@ -258,13 +267,16 @@ pub struct Toolbox {
 }
 
 impl Toolbox {
-    /// Finds or installs the wasm target, trunk, wasm-bindgen and wasm-opt.
+    /// Finds or installs the wasm target, trunk, wasm-bindgen, wasm-opt and esbuild.
     pub fn for_page() -> Result<Toolbox> {
         ensure_wasm_target()?;
         let mut folders = Vec::new();
         folders.extend(TRUNK.ensure()?);
         folders.extend(WASM_BINDGEN.ensure()?);
         folders.extend(ensure_wasm_opt()?);
+        if find("npm").is_some() {
+            folders.extend(ESBUILD.ensure()?);
+        }
         Ok(Toolbox {
             path: path_with(&folders)?,
         })

@@ -1,4 +1,4 @@
-//! Files for the tests, all made from the sample of the page: nothing random, nothing from outside.
+//! Files for the tests, all made from one recorded herd: nothing random, nothing from outside.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -12,16 +12,16 @@ use flate2::write::GzEncoder;
 
 use crate::{Failure, Result};
 
-/// The sample that the page shows until something else is opened, as it is hosted.
-pub fn sample_path() -> PathBuf {
-    xtask::workspace().join("www/samples/incident.csv.gz")
+/// A recorded herd of four instances.
+pub fn herd_path() -> PathBuf {
+    xtask::workspace().join("tests/fixtures/herd/four.csv.gz")
 }
 
-/// The sample as text, unpacked: 13 MB.
-pub fn sample_csv() -> Result<&'static str> {
+/// The herd as text, unpacked: 13 MB.
+pub fn herd_csv() -> Result<&'static str> {
     static TEXT: OnceLock<std::result::Result<String, String>> = OnceLock::new();
     let unpack = || {
-        let path = sample_path();
+        let path = herd_path();
         let cannot = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
         let mut text = String::new();
         let packed = fs::File::open(&path).map_err(cannot)?;
@@ -36,16 +36,16 @@ pub fn sample_csv() -> Result<&'static str> {
     }
 }
 
-/// The header and the first rows of the sample.
+/// The header and the first rows of the herd.
 pub fn first_rows(n: usize) -> Result<String> {
-    Ok(sample_csv()?.split_inclusive('\n').take(n + 1).collect())
+    Ok(herd_csv()?.split_inclusive('\n').take(n + 1).collect())
 }
 
-/// The sample so many times, an hour apart, with other ids: large, and as plausible as the sample.
+/// The herd so many times, an hour apart, with other ids: large, and as plausible as the herd.
 pub fn repeated(times: u8) -> Result<String> {
-    let sample = sample_csv()?;
-    let (header, rows) = sample.split_once('\n').ok_or("the sample is one line")?;
-    let mut csv = String::with_capacity(sample.len() * usize::from(times));
+    let herd = herd_csv()?;
+    let (header, rows) = herd.split_once('\n').ok_or("the herd is one line")?;
+    let mut csv = String::with_capacity(herd.len() * usize::from(times));
     csv.push_str(header);
     csv.push('\n');
     for copy in 0..times {

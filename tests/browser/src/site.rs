@@ -34,6 +34,7 @@ impl Site {
         let mut mounts = vec![
             ("/", folder.to_owned()),
             ("/any/sub/path/", folder.to_owned()),
+            ("/fixtures/", xtask::workspace().join("tests/fixtures")),
         ];
         if let Some(traces) = env::var_os("HERDSCOPE_TRACES").filter(|it| !it.is_empty()) {
             mounts.push(("/traces/", PathBuf::from(traces)));

@@ -8,9 +8,10 @@ use herdscope::ingest::{Limits, Reader};
 use herdscope::messages::{
     Answer, FrameRequest, PointRequest, Question, Scene, Style, Summary, Topic, TraceDetail,
 };
+use herdscope::samples;
 use herdscope::view::{ColorBy, MILLI, View, Viewport};
 
-use crate::{Failure, Result, files};
+use crate::{Failure, Result};
 
 /// The library with one file in it.
 pub struct Truth {
@@ -20,14 +21,10 @@ pub struct Truth {
 }
 
 impl Truth {
-    /// The page's sample; read once a test file.
+    /// The page's sample; simulated once a test file.
     pub fn of_sample() -> Result<&'static Truth> {
         static SAMPLE: OnceLock<std::result::Result<Truth, String>> = OnceLock::new();
-        let read = || {
-            let csv = files::sample_csv().map_err(|error| error.to_string())?;
-            Truth::of(csv.as_bytes()).map_err(|error| error.to_string())
-        };
-        match SAMPLE.get_or_init(read) {
+        match SAMPLE.get_or_init(|| samples::dataset("incident").map(Truth::of_dataset)) {
             Ok(truth) => Ok(truth),
             Err(error) => Err(Failure::new(error.clone())),
         }
@@ -40,11 +37,19 @@ impl Truth {
             .push(bytes)
             .and_then(|()| reader.finish())
             .map_err(|error| Failure::new(error.to_string()))?;
-        let engine = Engine::with(Dataset::new("given".to_owned(), None, reading));
-        Ok(Truth {
+        Ok(Truth::of_dataset(Dataset::new(
+            "given".to_owned(),
+            None,
+            reading,
+        )))
+    }
+
+    fn of_dataset(dataset: Dataset) -> Truth {
+        let engine = Engine::with(dataset);
+        Truth {
             summary: engine.summary(),
             engine: Mutex::new(engine),
-        })
+        }
     }
 
     /// Asks the engine.

@@ -97,9 +97,9 @@ fn answer(mut stream: TcpStream, asked: &Mutex<Vec<String>>, rows: &str, many: &
 }
 
 fn the_pages_own_host_is_read_at_once(page: &mut Page) -> Result<()> {
-    let url = page.url("/samples/incident.csv.gz")?;
+    let url = page.url("/fixtures/herd/twins.csv.gz")?;
     page.show(&format!("/#v=1&src={url}"))?;
-    page.wait_for_file("incident.csv.gz")?;
+    page.wait_for_file("twins.csv.gz")?;
     page.must_be_silent()?;
     assert_eq!(page.view()?.files[0].source, Some(Source::Url(url)));
     page.new_tab()?;

@@ -76,7 +76,7 @@ fn fields_and_sliders_change_the_replay(page: &mut Page) -> Result<()> {
     let mut before = page.picture()?;
     for (field, value, setting, changes_states) in [
         ("[data-slider=probes]", "3", "probes=3", true),
-        ("#setting-open", "2m", "open=120s", true),
+        ("#setting-open", "30s", "open=30s", true),
         ("#setting-window", "10s/1s", "window=10s/1s", true),
         (
             "#setting-judge",

@@ -33,7 +33,7 @@ suite!(
 );
 
 /// With settings whose attempts are others than those that were observed.
-const HERDS: &str = "/#v=1&src=sample:incident&breaker=open=20s,probes=3";
+const HERDS: &str = "/#v=1&src=sample:incident&breaker=open=30s,probes=20";
 const TIMEOUTS: &str = "/#v=1&src=sample:incident&pane=timeouts";
 
 // ---- What a pane shows, and what it should
@@ -242,8 +242,7 @@ fn observed_and_replayed_attempts_are_told_apart(page: &mut Page) -> Result<()> 
     // Without any, as in a file that was just opened, it is what happened that counts.
     page.new_tab()?;
     page.show("/")?;
-    let name = "incident.csv.gz";
-    open(page, &files::sample_path(), name)?;
+    open(page, &files::herd_path(), "four.csv.gz")?;
     let view = page.view()?;
     assert_eq!(view.breaker, None);
     assert_eq!(page.string(on)?, "observed");

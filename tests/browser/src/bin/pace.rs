@@ -1,17 +1,20 @@
 //! How quick the page is, in figures: `cargo run -p herdscope-browser-tests --bin pace`.
 //!
 //! All clocks are the page's, so only the page has to be built for release. It measures the built page in headless Chromium, from outside: the time from the drop of a file to the first
-//! and the last painted spans, and what a frame costs while the plot is dragged. It never fails because
-//! something is slow: it prints.
+//! and the last painted spans, what a frame costs while the plot is dragged, and how many requests a second are
+//! simulated for the table of What if. It never fails because something is slow: it prints.
 //!
 //! The marks are set around the page's own messages: a request for a frame leaves for the worker, its answer
 //! comes back, and the number of painted pictures (`data-frames`) changes when the last canvas call is done.
 
 use std::process::ExitCode;
 
+use herdscope::engine::RUNS;
 use herdscope::view::{MILLI, View, Viewport};
 use herdscope_browser_tests::files::{self, Folder};
 use herdscope_browser_tests::{Browser, Page, Point, Result, Site, Truth};
+use herdscope_sim::samples::sample;
+use herdscope_sim::{Remedy, Variant};
 use serde_json::{Value, json};
 
 const HELP: &str = "\
@@ -94,6 +97,17 @@ const PAN: &str = "\
       requestAnimationFrame(next); \
     })";
 
+/// Chooses a scenario; the milliseconds until the table of What if is full.
+const SIMULATE: &str = "\
+    const [name, full] = arguments, select = document.getElementById('simulate'); \
+    const table = document.getElementById('simulated'), begun = performance.now(); \
+    return new Promise((done) => { \
+      new MutationObserver(() => table.textContent.startsWith(full) && done(performance.now() - begun)) \
+        .observe(table, { childList: true, subtree: true, characterData: true }); \
+      select.value = name; \
+      select.dispatchEvent(new Event('change', { bubbles: true })); \
+    })";
+
 fn main() -> ExitCode {
     match options(std::env::args().skip(1)).and_then(|(rounds, frames)| measure(rounds, frames)) {
         Ok(()) => ExitCode::SUCCESS,
@@ -121,7 +135,7 @@ fn measure(rounds: usize, frames: usize) -> Result<()> {
     let site = Site::start()?;
     let browser = Browser::start()?;
     let folder = Folder::new()?;
-    let csv = files::sample_csv()?;
+    let csv = files::herd_csv()?;
     let herd = folder.write("herd.csv", csv)?;
     println!(
         "herd.csv: {:.1} MB, {} spans\n",
@@ -177,6 +191,43 @@ fn measure(rounds: usize, frames: usize) -> Result<()> {
         );
         row("tasks over 50 ms on the page's thread", &of("long"));
     }
+    simulate(&browser, &site, rounds)
+}
+
+/// The table of What if over all seeds, from its choice to its last figure; the plot's own run is in that time, too.
+fn simulate(browser: &Browser, site: &Site, rounds: usize) -> Result<()> {
+    let refused = |error: halfopen::ConfigError| error.to_string();
+    let name = "thundering-herd";
+    let scenario = sample(name).ok_or("there is no such scenario")?;
+    let as_it_was = Variant::new(&scenario, &[Remedy::AsItWas]).map_err(refused)?;
+    let mut requests = 0;
+    for seed in 1..=RUNS as u64 {
+        let mut run = as_it_was.start(seed).map_err(refused)?;
+        while run.step().map_err(refused)? {}
+        requests += run.finish().summary.requests;
+    }
+    let mut paces = Vec::new();
+    for _ in 0..rounds {
+        let page = marked_page(browser, site, "/#v=1&src=sample:incident&pane=what-if")?;
+        let milliseconds = page.run(
+            SIMULATE,
+            vec![json!(name), json!(format!("{RUNS} of {RUNS}"))],
+        )?;
+        let seconds = milliseconds.as_f64().ok_or("no time was taken")? / 1e3;
+        paces.push(requests as f64 / seconds / 1e3);
+    }
+    println!(
+        "\n{:<46}{:>9}{:>9}{:>9}",
+        "thousand requests a second", "p50", "slowest", "n"
+    );
+    paces.sort_by(f64::total_cmp);
+    println!(
+        "{:<46}{:>9.0}{:>9.0}{:>9}",
+        format!("{requests} requests simulated for What if"),
+        paces[paces.len() / 2],
+        paces[0],
+        paces.len()
+    );
     Ok(())
 }
 
