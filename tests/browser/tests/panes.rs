@@ -246,7 +246,8 @@ fn observed_and_replayed_attempts_are_told_apart(page: &mut Page) -> Result<()> 
     let view = page.view()?;
     assert_eq!(view.breaker, None);
     assert_eq!(page.string(on)?, "observed");
-    must_be_cards(page, &observed(&view)?)
+    let herd = Truth::of(files::herd_csv()?.as_bytes())?;
+    must_be_cards(page, &herd.answer(&view, Topic::Happened)?.attempts)
 }
 
 fn fitted_settings_go_into_the_breaker(page: &mut Page) -> Result<()> {
