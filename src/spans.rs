@@ -392,13 +392,12 @@ fn rank_traces(rows: &SpanRows) -> (Column<u32>, Column<i64>) {
 
 /// The rows in the table's order, without those that say the same as another.
 fn span_order(rows: &SpanRows, ranks: &Column<u32>, issues: &mut Issues) -> Vec<u32> {
-    let rank = |at: u32| ranks[rows.trace[at as usize] as usize];
-    let mut order: Vec<u32> = (0..rows.len() as u32).collect();
+    let (mut order, begins) = by_rank(rows, ranks);
     // The texts settle what times leave open, so that the order of rows decides nothing.
-    order::sort(&mut order, &mut |a, b| {
+    let mut compare = |a: u32, b: u32| {
         let (i, j) = (a as usize, b as usize);
         let times = |at: usize| (rows.start[at], Reverse(rows.duration[at]));
-        (rank(a), times(i)).cmp(&(rank(b), times(j))).then_with(|| {
+        times(i).cmp(&times(j)).then_with(|| {
             let key = |at: usize| {
                 let name = |column: &Column<u32>| rows.names.get(column[at]);
                 (
@@ -420,7 +419,13 @@ fn span_order(rows: &SpanRows, ranks: &Column<u32>, issues: &mut Issues) -> Vec<
             let place = |at: usize| (rows.file_of(at), rows.row[at]);
             key(i).cmp(&key(j)).then_with(|| place(i).cmp(&place(j)))
         })
-    });
+    };
+    for trace in begins.windows(2) {
+        order::sort(
+            &mut order[trace[0] as usize..trace[1] as usize],
+            &mut compare,
+        );
+    }
     order.dedup_by(|later, earlier| {
         let same = says_the_same(rows, *later as usize, *earlier as usize);
         if same {
@@ -430,6 +435,27 @@ fn span_order(rows: &SpanRows, ranks: &Column<u32>, issues: &mut Issues) -> Vec<
         same
     });
     order
+}
+
+/// The rows of the first trace, then those of the second, and so on, and where each begins. O(rows).
+fn by_rank(rows: &SpanRows, ranks: &Column<u32>) -> (Vec<u32>, Column<u32>) {
+    let rank = |at: u32| ranks[rows.trace[at as usize] as usize] as usize;
+    // Those of rank r end at r + 1, and once they stand in their places begin there.
+    let mut begins = Column::of(0u32, ranks.len() + 2);
+    for at in 0..rows.len() as u32 {
+        begins[rank(at) + 2] += 1;
+    }
+    for at in 1..begins.len() {
+        begins[at] += begins[at - 1];
+    }
+    let mut order = Column::of(0u32, rows.len());
+    for at in 0..rows.len() as u32 {
+        let place = &mut begins[rank(at) + 1];
+        order[*place as usize] = at;
+        *place += 1;
+    }
+    begins.truncate(ranks.len() + 1);
+    (order.to_vec(), begins)
 }
 
 pub(crate) fn says_the_same(rows: &SpanRows, a: usize, b: usize) -> bool {

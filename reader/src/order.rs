@@ -8,15 +8,41 @@
 
 use std::cmp::Ordering;
 
+/// So many are put in their places one by one, without room beside them.
+const FEW: usize = 8;
+
 /// Sorts indices by `compare`; equal ones stand by their value.
 #[inline(never)]
 pub fn sort(order: &mut [u32], compare: &mut dyn FnMut(u32, u32) -> Ordering) {
     let n = order.len();
+    for few in order.chunks_mut(FEW) {
+        for at in 1..few.len() {
+            let mut at = at;
+            while at > 0
+                && compare(few[at], few[at - 1])
+                    .then(few[at].cmp(&few[at - 1]))
+                    .is_lt()
+            {
+                few.swap(at, at - 1);
+                at -= 1;
+            }
+        }
+    }
+    if n <= FEW {
+        return;
+    }
     let (mut from, mut to) = (order.to_vec(), Vec::with_capacity(n));
-    let mut width = 1;
+    let mut width = FEW;
     while width < n {
         for pair in from.chunks(2 * width) {
             let (mut left, mut right) = pair.split_at(width.min(pair.len()));
+            // What is in order already, as files mostly are, is not compared.
+            if let (Some(&a), Some(&b)) = (left.last(), right.first())
+                && compare(a, b).then(a.cmp(&b)).is_le()
+            {
+                to.extend_from_slice(pair);
+                continue;
+            }
             while let (Some(&a), Some(&b)) = (left.first(), right.first()) {
                 let in_order = compare(a, b).then(a.cmp(&b)).is_le();
                 let taken = if in_order { &mut left } else { &mut right };
