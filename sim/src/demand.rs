@@ -56,6 +56,16 @@ impl Demand {
         })
     }
 
+    /// How many requests are to be expected within a time from the beginning on: the integral of the rate.
+    pub fn expected(&self, time: u64) -> f64 {
+        let lines = self.lines().filter(|it| it.from < time);
+        let requests = lines.map(|it| {
+            let length = (it.to.min(time) - it.from) as f64 / SECOND;
+            (it.rate + it.slope * length / 2.0) * length
+        });
+        requests.sum()
+    }
+
     fn lines(&self) -> impl Iterator<Item = Line> + '_ {
         const FOR_EVER: u64 = u64::MAX / 2;
         self.0.iter().enumerate().map(|(at, point)| {
@@ -126,6 +136,25 @@ mod tests {
         ];
         for (name, demand, now, share, amount, expected) in cases {
             assert_eq!(demand.next(now, share, amount), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn as_many_are_expected_as_the_rate_brings() {
+        let ramp = Demand(vec![
+            point(5, 0.0, false),
+            point(15, 20.0, true),
+            point(25, 5.0, false),
+        ]);
+        for (until, expected) in [
+            (0, 0.0),
+            (5, 0.0),
+            (10, 25.0),
+            (15, 100.0),
+            (25, 300.0),
+            (35, 350.0),
+        ] {
+            assert_eq!(ramp.expected(until * S), expected, "until {until} s");
         }
     }
 

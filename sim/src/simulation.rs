@@ -1,12 +1,15 @@
-//! A run, a second at a time.
+//! A run, step by step.
 //!
 //! Owns when it ends. Invariant: however it is stepped, the run is the same. The cost of a step is that of the
-//! events of a second. Pinned by `tests/conservation.rs` and `tests/remedies.rs`.
+//! events of a second, of 10,000 at most. Pinned by `tests/conservation.rs` and `tests/remedies.rs`.
 
 use halfopen::ConfigError;
 
 use crate::scenario::Scenario;
 use crate::world::{Event, Run, World};
+
+/// A step has no more: whoever runs it can end it between two of them.
+const MOST_EVENTS: u32 = 10_000;
 
 /// A run under way.
 #[derive(Debug)]
@@ -50,14 +53,18 @@ impl Simulation {
         }
     }
 
-    /// Runs on, for a second of the scenario at most; whether there is more.
+    /// Runs on, for a second of the scenario at most, and not long; whether there is more.
     ///
     /// # Errors
     ///
     /// Settings that `halfopen` refuses.
     pub fn step(&mut self) -> Result<bool, ConfigError> {
         let world = &mut self.world;
-        while let Some((now, event)) = world.events.next_before(self.end) {
+        for _ in 0..MOST_EVENTS {
+            let Some((now, event)) = world.events.next_before(self.end) else {
+                world.now = self.end;
+                return Ok(false);
+            };
             world.now = now;
             world.happen(event)?;
             if event == Event::Sample {
@@ -65,8 +72,17 @@ impl Simulation {
                 return Ok(!(over && world.health.has_recovered(now)));
             }
         }
-        world.now = self.end;
-        Ok(false)
+        Ok(true)
+    }
+
+    /// How much it holds so far: requests, attempts, and what is noted of services and breakers.
+    pub fn kept(&self) -> usize {
+        self.world.kept()
+    }
+
+    /// Where it is, nanoseconds since the beginning.
+    pub fn now(&self) -> i64 {
+        self.world.now
     }
 
     /// What happened until now.

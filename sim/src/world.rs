@@ -575,6 +575,10 @@ impl World {
         }
     }
 
+    pub(crate) fn kept(&self) -> usize {
+        self.requests.len() + self.attempts.len() + self.samples.len() + self.states.len()
+    }
+
     pub(crate) fn finish(mut self, seed: u64) -> Run {
         for pod in self.pods.iter_mut() {
             if pod.phase != Phase::Gone {

@@ -3,7 +3,9 @@
 use std::fs;
 
 use halfopen::Ramp;
-use herdscope_sim::{Act, HORIZON, Hand, Metric, Remedy, Scenario, Shedding, Variant, variants};
+use herdscope_sim::{
+    Act, HORIZON, Hand, Metric, Remedy, Scenario, Shedding, Simulation, Variant, simulate, variants,
+};
 
 const S: u64 = 1_000_000_000;
 
@@ -299,4 +301,20 @@ fn what_hangs_or_hardly_comes_has_not_recovered() {
             "seed {seed}: {run:?}"
         );
     }
+}
+
+#[test]
+fn a_step_is_never_long() {
+    let mut told = simple("20/s", "2s", "");
+    told.groups[0].demand = herdscope_sim::Demand::steady(50_000.0);
+    let mut run = Simulation::new(told.clone(), 1).expect("settings");
+    let mut steps = 1;
+    while run.step().expect("settings") {
+        steps += 1;
+    }
+    // Four events a request that is cut: it comes, reaches, is worked on or cut, and is answered.
+    assert!(steps > 20, "{steps}");
+    let run = run.finish();
+    assert_eq!(run.summary, simulate(&told, 1).expect("a run").summary);
+    assert_eq!(run.end, 2 * S as i64);
 }

@@ -14,6 +14,7 @@ mod inspect;
 mod plot;
 mod remedies;
 mod replay;
+mod runs;
 mod simulate;
 mod what_if;
 

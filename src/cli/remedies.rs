@@ -12,11 +12,10 @@ use std::sync::mpsc::{self, Sender};
 use std::{process, thread};
 
 use clap::Args;
-use halfopen::ConfigError;
 use herdscope_sim::{Figures, Remedy, Scenario, Summary, Tally, Variant, fingerprint, variants};
 use serde_json::{Value, json};
 
-use super::{Failure, input, ns, print, print_json, simulate};
+use super::{Failure, input, ns, print, print_json, runs, simulate};
 
 #[derive(Debug, Args)]
 pub struct Options {
@@ -43,22 +42,23 @@ const END: &str = "<!-- end -->";
 
 pub fn run(options: &Options) -> Result<(), Failure> {
     let scenario = simulate::read(&options.scenario)?;
-    let refused =
-        |error: ConfigError| Failure::Input(format!("{}: {error}", input::name(&options.scenario)));
+    let fail = |why: String| Failure::Input(format!("{}: {why}", input::name(&options.scenario)));
     let variants = match &options.only {
         Some(names) => only(&scenario, names)?,
-        None => variants(&scenario).map_err(refused)?,
+        None => variants(&scenario).map_err(|error| fail(error.to_string()))?,
     };
+    for variant in &variants {
+        runs::can_be_kept(&variant.scenario).map_err(fail)?;
+    }
     let document = options.into.as_deref().map(Document::read).transpose()?;
-    let measured = measure(&variants, options.runs).map_err(refused)?;
+    let measured = measure(&variants, options.runs).map_err(fail)?;
     if measured.runs == 0 {
         let why = "ended by hand before each remedy had had a run";
         return Err(Failure::Input(why.to_owned()));
     }
     // A table of fewer runs than were asked for takes no other one's place.
     if let Some(document) = document.filter(|_| measured.runs == options.runs) {
-        let seal = fingerprint(&variants, 1).map_err(refused)?;
-        document.write(&markdown(options, &variants, &measured, seal))?;
+        document.write(&markdown(options, &variants, &measured))?;
     }
     match options.json {
         true => print_json(&as_json(&variants, &measured)),
@@ -89,12 +89,14 @@ fn only(scenario: &Scenario, names: &str) -> Result<Vec<Variant>, Failure> {
 struct Measured {
     runs: u32,
     figures: Vec<Figures>,
+    /// What the runs with the first seed come to.
+    seal: u64,
     /// The variant that is the same as this one, and stands before it.
     same_as: Vec<Option<usize>>,
 }
 
 /// Runs all of them with the seeds from 1 on, on all processors. Ctrl-C ends it with the seeds that all have had.
-fn measure(variants: &[Variant], runs: u32) -> Result<Measured, ConfigError> {
+fn measure(variants: &[Variant], runs: u32) -> Result<Measured, String> {
     let same_as = |at: usize| {
         let scenario = &variants[at].scenario;
         variants[..at]
@@ -108,7 +110,7 @@ fn measure(variants: &[Variant], runs: u32) -> Result<Measured, ConfigError> {
     let jobs = different.len() * runs as usize;
     let stopped = stopped_by_hand();
     let next = AtomicUsize::new(0);
-    let work = |done: Sender<(usize, Result<Summary, ConfigError>)>| {
+    let work = |done: Sender<(usize, Result<Summary, String>)>| {
         while !stopped.load(Ordering::Relaxed) {
             let job = next.fetch_add(1, Ordering::Relaxed);
             if job >= jobs {
@@ -128,17 +130,26 @@ fn measure(variants: &[Variant], runs: u32) -> Result<Measured, ConfigError> {
     let mut summaries: Vec<Option<Summary>> = vec![None; jobs];
     thread::scope(|scope| {
         let (done, results) = mpsc::channel();
-        for _ in 0..thread::available_parallelism().map_or(1, Into::into) {
+        for _ in 0..threads(variants) {
             let done = done.clone();
             scope.spawn(|| work(done));
         }
         drop(done);
         for (nth, (job, summary)) in results.into_iter().enumerate() {
-            summaries[job] = Some(summary?);
+            // The others need not be awaited where one cannot be run.
+            summaries[job] = Some(summary.inspect_err(|_| stopped.store(true, Ordering::Relaxed))?);
             show_progress(nth + 1, jobs);
         }
-        Ok(())
+        Ok::<(), String>(())
     })?;
+    let firsts = (0..variants.len()).filter_map(|at| {
+        let at = different
+            .iter()
+            .position(|&it| it == same_as[at].unwrap_or(at));
+        summaries[at?].as_ref()
+    });
+    let names = variants.iter().map(|it| it.name.as_str());
+    let seal = fingerprint(names.zip(firsts));
     let whole = summaries.iter().take_while(|it| it.is_some()).count() / different.len();
     let mut tallies = vec![Tally::default(); variants.len()];
     for (job, summary) in summaries
@@ -154,23 +165,30 @@ fn measure(variants: &[Variant], runs: u32) -> Result<Measured, ConfigError> {
     Ok(Measured {
         runs: whole as u32,
         figures: (0..variants.len()).filter_map(figures).collect(),
+        seal,
         same_as,
     })
 }
 
-/// A run, unless it is not to go on any more.
+/// As many runs at once as there are processors, and memory for.
+fn threads(variants: &[Variant]) -> usize {
+    let expected = variants.iter().map(|it| runs::expected(&it.scenario));
+    let largest = 2.0 * expected.fold(1.0, f64::max);
+    let held = (runs::MOST_KEPT as f64 / largest) as usize;
+    let processors = thread::available_parallelism().map_or(1, Into::into);
+    processors.min(held).max(1)
+}
+
+/// What came of a run, unless it is not to go on any more.
 fn run_while(
     variant: &Variant,
     seed: u64,
     goes_on: impl Fn() -> bool,
-) -> Result<Option<Summary>, ConfigError> {
-    let mut run = variant.start(seed)?;
-    while run.step()? {
-        if !goes_on() {
-            return Ok(None);
-        }
-    }
-    Ok(Some(run.finish().summary))
+) -> Result<Option<Summary>, String> {
+    let run = variant.start(seed).map_err(|error| error.to_string());
+    let ended = runs::to_end(run?, &variant.scenario, runs::MOST_KEPT, goes_on);
+    let run = ended.map_err(|why| format!("with {}, {why}", variant.name))?;
+    Ok(run.map(|it| it.summary))
 }
 
 /// Becomes true with the first Ctrl-C; the second one ends the process.
@@ -346,12 +364,13 @@ impl Document {
 }
 
 /// The table in Markdown, and what its first run comes to, by which a test finds out that it is stale.
-fn markdown(options: &Options, variants: &[Variant], measured: &Measured, seal: u64) -> String {
+fn markdown(options: &Options, variants: &[Variant], measured: &Measured) -> String {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
     let mut text = format!(
-        "`herdscope remedies {} --runs {}`, the first run comes to `{seal:016x}`:\n\n",
+        "`herdscope remedies {} --runs {}`, the first run comes to `{:016x}`:\n\n",
         options.scenario.display(),
-        measured.runs
+        measured.runs,
+        measured.seal
     );
     text += &line(&COLUMNS.map(str::to_owned));
     text += &line(&COLUMNS.map(|it| if it == COLUMNS[0] { "---" } else { "--:" }.to_owned()));

@@ -7,10 +7,10 @@ use clap::Args;
 use herdscope::format;
 use herdscope::ingest::time::print_time;
 use herdscope::rows::{Kind, NONE, SpanRows};
-use herdscope_sim::{Run, Scenario, Summary, simulate};
+use herdscope_sim::{Run, Scenario, Simulation, Summary};
 use serde_json::{Value, json};
 
-use super::{Failure, input, ns, print, print_json};
+use super::{Failure, input, ns, print, print_json, runs};
 
 #[derive(Debug, Args)]
 pub struct Options {
@@ -29,8 +29,14 @@ pub struct Options {
 
 pub fn run(options: &Options) -> Result<(), Failure> {
     let scenario = read(&options.scenario)?;
-    let refused = |error| Failure::Input(format!("{}: {error}", input::name(&options.scenario)));
-    let run = simulate(&scenario, options.seed).map_err(refused)?;
+    let fail = |why: String| Failure::Input(format!("{}: {why}", input::name(&options.scenario)));
+    runs::can_be_kept(&scenario).map_err(fail)?;
+    let run = Simulation::new(scenario.clone(), options.seed);
+    let run = run.map_err(|error| fail(error.to_string()))?;
+    let ended = runs::to_end(run, &scenario, runs::MOST_KEPT, || true).map_err(fail)?;
+    let Some(run) = ended else {
+        return Ok(());
+    };
     if let Some(path) = &options.csv {
         write_csv(path, &run.rows(&scenario)).map_err(|error| {
             let why = format!("the spans cannot be written: {error}; choose another place");
