@@ -233,7 +233,8 @@ impl Pod {
     /// When a worker that begins now has worked for so long. Those that began before it take of the quota
     /// first, and of a period that is used up nothing is left. O(periods).
     pub(crate) fn work_until(&mut self, now: i64, work: u64, quota: Option<Quota>) -> i64 {
-        self.integrals.working += work as i64;
+        let working = self.integrals.working;
+        self.integrals.working = working.saturating_add_unsigned(work);
         let Some(Quota { quota, period }) = quota else {
             return now.saturating_add_unsigned(work);
         };
@@ -287,8 +288,10 @@ impl Pod {
     /// The integrals until now.
     pub(crate) fn count(&mut self, now: i64) -> Integrals {
         let time = now - self.counted_to;
-        self.integrals.busy += i64::from(self.busy) * time;
-        self.integrals.waiting += i64::from(self.waiting()) * time;
+        let add = |to: &mut i64, n: u32| *to = to.saturating_add(i64::from(n).saturating_mul(time));
+        let waiting = self.waiting();
+        add(&mut self.integrals.busy, self.busy);
+        add(&mut self.integrals.waiting, waiting);
         self.counted_to = now;
         self.integrals
     }

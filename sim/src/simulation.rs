@@ -75,7 +75,7 @@ impl Simulation {
         Ok(true)
     }
 
-    /// How much it holds so far: requests, attempts, and what is noted of services and breakers.
+    /// How much it holds so far: requests, attempts, and changes of breakers.
     pub fn kept(&self) -> usize {
         self.world.kept()
     }

@@ -81,12 +81,14 @@ pub(crate) fn of(run: &Run, scenario: &Scenario, seed: u64) -> Summary {
     (summary.bad_at, summary.recovered_at) = run.health.verdict(run.end);
     for pod in &run.pods {
         let until = pod.gone_at;
-        summary.pod_ns += until.saturating_sub(pod.created_at).max(0) as u64;
+        let alive = until.saturating_sub(pod.created_at).max(0) as u64;
+        summary.pod_ns = summary.pod_ns.saturating_add(alive);
         let workers = scenario.services[pod.service as usize].workers;
         let ready = until.saturating_sub(pod.ready_at.min(until)) as u64;
-        let worker_ns = u64::from(workers) * ready;
-        summary.worker_ns += worker_ns;
-        summary.idle_ns += worker_ns.saturating_sub(pod.integrals().busy as u64);
+        let worker_ns = u64::from(workers).saturating_mul(ready);
+        summary.worker_ns = summary.worker_ns.saturating_add(worker_ns);
+        let idle_ns = worker_ns.saturating_sub(pod.integrals().busy as u64);
+        summary.idle_ns = summary.idle_ns.saturating_add(idle_ns);
     }
     summary
 }

@@ -9,6 +9,7 @@ use halfopen::companions::{
     BudgetSettings, Priority, RetrySettings, ShedderSettings, ThrottleSettings,
 };
 use halfopen::{Config, Jitter};
+use herdscope_reader::format;
 
 use crate::autoscaler::{Hpa, Metric};
 use crate::keys::{Keys, Place, Result};
@@ -20,6 +21,12 @@ use crate::scenario::{
 /// More instances, pods or workers than this are no small model.
 const MANY: u32 = 10_000;
 
+/// Of each second of each service there is a sample.
+const MANY_SAMPLES: u64 = 40_000_000;
+
+const SECOND: u64 = 1_000_000_000;
+const HOUR: u64 = 3_600 * SECOND;
+
 impl Scenario {
     /// Reads a scenario file.
     ///
@@ -29,11 +36,17 @@ impl Scenario {
     pub fn from_toml(text: &str) -> Result<Scenario> {
         let mut keys = Keys::parse(text)?;
         let name = keys.need("name", "a text")?.text()?.to_owned();
-        let duration = keys.need("duration", "a time such as \"10m\"")?.time()?;
+        let lasts = keys.need("duration", "a time such as \"10m\"")?;
+        let duration = lasts.time()?;
         let network = keys.get("network").map_or(Ok(0), |it| it.time())?;
         let (groups, services) = (keys.tables("client")?, keys.tables("service")?);
         let (faults, hands) = (keys.tables("fault")?, keys.tables("hand")?);
         keys.finish()?;
+        let most = MANY_SAMPLES / services.len().max(1) as u64;
+        if duration / SECOND > most {
+            let most = format::duration(most * SECOND);
+            return Err(lasts.wrong(format!("a time up to {most} with so many services")));
+        }
 
         let mut named: Vec<(Keys<'_>, String)> = Vec::new();
         for mut service in services {
@@ -172,12 +185,17 @@ fn retries(place: Place<'_>) -> Result<Retries> {
         ];
         Ok(all[one_of(&it, &["aws", "grpc", "finagle", "envoy"])?])
     };
+    let (base, cap) = two_times(
+        ("base", keys.get("base"), usual.base),
+        ("cap", keys.get("cap"), usual.cap),
+        0,
+    )?;
     let settings = RetrySettings {
         attempts: keys
             .get("attempts")
             .map_or(Ok(usual.attempts), |it| it.count(2..=100))?,
-        base: keys.get("base").map_or(Ok(usual.base), |it| it.time())?,
-        cap: keys.get("cap").map_or(Ok(usual.cap), |it| it.time())?,
+        base,
+        cap,
         jitter: keys.get("jitter").map_or(Ok(usual.jitter), jitter)?,
         ..usual
     };
@@ -193,11 +211,14 @@ fn throttle(place: Place<'_>) -> Result<ThrottleSettings> {
         .get("k")
         .map(|it| it.number(1.0..=1_000.0))
         .transpose()?;
+    let window = |it: Place<'_>| match it.time()? {
+        // It is counted in buckets of a second.
+        time if (SECOND..=HOUR).contains(&time) && time.is_multiple_of(SECOND) => Ok(time),
+        _ => Err(it.wrong("a time of whole seconds, from \"1s\" to \"1h\"")),
+    };
     let settings = ThrottleSettings {
         k: k.map_or(usual.k, |it| (it * 1_000.0) as u32),
-        window: keys
-            .get("window")
-            .map_or(Ok(usual.window), |it| it.time())?,
+        window: keys.get("window").map_or(Ok(usual.window), window)?,
         ..usual
     };
     keys.finish()?;
@@ -293,21 +314,46 @@ fn cold(place: Place<'_>) -> Result<Cold> {
 fn shedding(place: Place<'_>) -> Result<Shedding> {
     let mut keys = place.table()?;
     let usual = ShedderSettings::default();
-    let queue = keys
-        .get("queue")
-        .map(|it| it.count(0..=1_000_000))
-        .transpose()?;
-    let target = keys.get("target").map(|it| it.time()).transpose()?;
-    let interval = keys.get("interval").map(|it| it.time()).transpose()?;
+    let (queue, target, interval) = (keys.get("queue"), keys.get("target"), keys.get("interval"));
     keys.finish()?;
-    Ok(match (target, interval) {
-        (None, None) => Shedding::Length(queue.unwrap_or(usual.max_queue)),
-        _ => Shedding::Age(ShedderSettings {
-            max_queue: queue.unwrap_or(usual.max_queue).max(1),
-            target: target.unwrap_or(usual.target),
-            interval: interval.unwrap_or(usual.interval),
-        }),
-    })
+    if target.is_none() && interval.is_none() {
+        let queue = queue.map(|it| it.count(0..=1_000_000)).transpose()?;
+        return Ok(Shedding::Length(queue.unwrap_or(usual.max_queue)));
+    }
+    let (target, interval) = two_times(
+        ("target", target, usual.target),
+        ("interval", interval, usual.interval),
+        1,
+    )?;
+    Ok(Shedding::Age(ShedderSettings {
+        // By age, none is refused before it has waited.
+        max_queue: queue.map_or(Ok(usual.max_queue), |it| it.count(1..=1_000_000))?,
+        target,
+        interval,
+    }))
+}
+
+/// Two times of which the second is as long as the first and `by` at least, each with its key and what it usually is.
+fn two_times(
+    (short, at_short, usually_short): (&str, Option<Place<'_>>, u64),
+    (long, at_long, usually_long): (&str, Option<Place<'_>>, u64),
+    by: u64,
+) -> Result<(u64, u64)> {
+    let time = |at: &Option<Place<'_>>, usually| at.as_ref().map_or(Ok(usually), Place::some_time);
+    let times = (
+        time(&at_short, usually_short)?,
+        time(&at_long, usually_long)?,
+    );
+    let off = times.0 + by > times.1;
+    match at_long.or(at_short).filter(|_| off) {
+        None => Ok(times),
+        Some(place) => Err(place.wrong(format!(
+            "{long} to be {} than {short}: here they are {} and {}",
+            if by > 0 { "longer" } else { "no shorter" },
+            format::duration(times.1),
+            format::duration(times.0)
+        ))),
+    }
 }
 
 fn autoscaler(place: Place<'_>) -> Result<Hpa> {
@@ -332,11 +378,17 @@ fn autoscaler(place: Place<'_>) -> Result<Hpa> {
     let every = match keys.get("every") {
         None => usual.every,
         Some(place) => match place.time()? {
-            time if time < 1_000_000_000 => return Err(place.wrong("a time from \"1s\"")),
+            time if time < SECOND => return Err(place.wrong("a time from \"1s\"")),
             time => time,
         },
     };
-    let mut time = |key, usual| keys.get(key).map_or(Ok(usual), |it| it.time());
+    let mut time = |key, usual| match keys.get(key) {
+        None => Ok(usual),
+        Some(place) => match place.time()? {
+            time if time > HOUR => Err(place.wrong("a time up to \"1h\"")),
+            time => Ok(time),
+        },
+    };
     let hpa = Hpa {
         every,
         window: time("window", usual.window)?,

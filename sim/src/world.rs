@@ -576,7 +576,7 @@ impl World {
     }
 
     pub(crate) fn kept(&self) -> usize {
-        self.requests.len() + self.attempts.len() + self.samples.len() + self.states.len()
+        self.requests.len() + self.attempts.len() + self.states.len()
     }
 
     pub(crate) fn finish(mut self, seed: u64) -> Run {

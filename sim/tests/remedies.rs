@@ -318,3 +318,46 @@ fn a_step_is_never_long() {
     assert_eq!(run.summary, simulate(&told, 1).expect("a run").summary);
     assert_eq!(run.end, 2 * S as i64);
 }
+
+#[test]
+fn every_remedy_of_what_can_be_read_can_be_run() {
+    let service = "name = \"shop\"\nwork = \"365d\"\nworkers = 10000\npods = 10000\ncold = { factor = 1000, pods = 10000 }\n";
+    let text = format!(
+        "name = \"x\"\nduration = \"1ms\"\n[[client]]\nname = \"web\"\nrate = \"1000000/s\"\ncalls = \"shop\"\n\
+         timeout = \"1ns\"\nbulkhead = 1000000\nretry = {{ base = \"1ns\", cap = \"1ns\" }}\n\
+         breaker = \"window=1000000,min=1000000,consecutive=1,open=1ns,probes=10000\"\n[[service]]\n{service}"
+    );
+    let told = Scenario::from_toml(&text).expect("a scenario");
+    for mut variant in variants(&told).expect("settings") {
+        variant.scenario.duration = 20_000;
+        let run = variant
+            .run(1)
+            .unwrap_or_else(|error| panic!("{}: {error}", variant.name));
+        assert_eq!(run.served, 0, "{}", variant.name);
+    }
+}
+
+#[test]
+fn figures_that_are_too_large_stay_so() {
+    let mut told = simple("1000/s", "1m", "");
+    told.duration = 31_536_000 * S;
+    told.groups[0].demand.0.push(herdscope_sim::Point {
+        at: S,
+        rate: 0.0,
+        ramp: false,
+    });
+    let service = &mut told.services[0];
+    (service.pods, service.workers) = (3, 1_000_000_000);
+    service.work = herdscope_sim::Spread::same(31_536_000 * S);
+    let mut run = Simulation::new(told.clone(), 1).expect("settings");
+    for _ in 0..50 {
+        run.step().expect("settings");
+    }
+    let run = run.finish();
+    assert!(
+        run.summary.worker_ns >= run.summary.idle_ns,
+        "{:?}",
+        run.summary
+    );
+    assert_eq!(run.summary.served, 0);
+}

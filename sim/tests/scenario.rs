@@ -191,6 +191,55 @@ fn an_error_says_line_key_value_and_what_is_allowed() {
             "target = 80, every = \"1us\",",
             "line 19: service.autoscaler.every is \u{201c}1us\u{201d}; expected a time from \"1s\"",
         ),
+        // What can be read can be run.
+        (
+            "budget = \"grpc\"",
+            "base = \"0s\"",
+            "line 23: service.calls.retry.base is \u{201c}0s\u{201d}; expected a time that is longer than 0",
+        ),
+        (
+            "budget = \"grpc\"",
+            "cap = \"1ms\"",
+            "line 23: service.calls.retry.cap is \u{201c}1ms\u{201d}; expected cap to be no shorter than base: here they are \
+             1 ms and 100 ms",
+        ),
+        (
+            "budget = \"grpc\"",
+            "base = \"20s\"",
+            "line 23: service.calls.retry.base is \u{201c}20s\u{201d}; expected cap to be no shorter than base: here they are \
+             10.00 s and 20.00 s",
+        ),
+        (
+            "timeout = \"250ms\"",
+            "throttle = { window = \"1500ms\" }",
+            "line 10: client.throttle.window is \u{201c}1500ms\u{201d}; expected a time of whole seconds, from \"1s\" to \"1h\"",
+        ),
+        (
+            "queue = 7",
+            "target = \"0s\"",
+            "line 18: service.shed.target is \u{201c}0s\u{201d}; expected a time that is longer than 0",
+        ),
+        (
+            "queue = 7",
+            "interval = \"5ms\"",
+            "line 18: service.shed.interval is \u{201c}5ms\u{201d}; expected interval to be longer than target: here they are \
+             5 ms and 5 ms",
+        ),
+        (
+            "queue = 7",
+            "queue = 0, target = \"1ms\"",
+            "line 18: service.shed.queue is 0; expected a whole number from 1 to 1000000",
+        ),
+        (
+            "target = 80,",
+            "target = 80, window = \"61m\",",
+            "line 19: service.autoscaler.window is \u{201c}61m\u{201d}; expected a time up to \"1h\"",
+        ),
+        (
+            "\"1m30s\"",
+            "\"365d\"",
+            "line 3: duration is \u{201c}365d\u{201d}; expected a time up to 231 d 11 h with so many services",
+        ),
         ("[[hand]]", "[[hand", "line 35: is no TOML:"),
     ];
     for (old, new, expected) in cases {

@@ -6,7 +6,7 @@
 use herdscope::format;
 use herdscope_sim::{Group, Run, Scenario, Simulation};
 
-/// Requests, attempts and what else a run notes, each some 120 bytes.
+/// Requests, attempts at them and changes of breakers; some 120 bytes each.
 pub const MOST_KEPT: usize = 20_000_000;
 
 /// How many requests are to be expected of a scenario.
