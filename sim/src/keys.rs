@@ -81,7 +81,13 @@ impl<'a> Keys<'a> {
 
     /// A value that has to be there.
     pub(crate) fn need(&mut self, key: &'static str, expected: &str) -> Result<Place<'a>> {
-        let missing = ScenarioError {
+        let missing = self.missing(key, expected);
+        self.get(key).ok_or(missing)
+    }
+
+    /// The error that a value is not there.
+    pub(crate) fn missing(&self, key: &str, expected: &str) -> ScenarioError {
+        ScenarioError {
             line: line(self.text, self.span.start),
             key: match self.path.is_empty() {
                 true => key.to_owned(),
@@ -89,8 +95,7 @@ impl<'a> Keys<'a> {
             },
             got: "missing".to_owned(),
             expected: expected.to_owned(),
-        };
-        self.get(key).ok_or(missing)
+        }
     }
 
     /// The tables of an array, `[[key]]`; none where it is absent.
@@ -98,6 +103,10 @@ impl<'a> Keys<'a> {
         let Some(place) = self.get(key) else {
             return Ok(Vec::new());
         };
+        if !place.is_list() {
+            let expected = format!("tables, each below a line [[{key}]]");
+            return Err(place.wrong(expected));
+        }
         place.list()?.into_iter().map(Place::table).collect()
     }
 

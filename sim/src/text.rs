@@ -1,22 +1,22 @@
 //! Scenarios as TOML.
 //!
-//! Owns the keys, which are those of the structs in `scenario.rs`, and their units: times as `"500ms"` or
-//! `"1m30s"`, rates as `"200/s"`, shares as `"50%"`. Invariant: what can be parsed can be run; whatever else is
-//! an error that says line, key, what was got and what is expected. O(length of the text). Pinned by
-//! `tests/scenario.rs`, which also reads all scenarios that come with the project.
+//! Owns the keys, which are those of the structs in `scenario.rs` (`policy`: how somebody calls), and their units:
+//! times as `"500ms"` or `"1m30s"`, rates as `"200/s"`, shares as `"50%"`. Invariant: what can be parsed can be run;
+//! whatever else is an error that says line, key, what was got and what is expected. O(length of the text). Pinned
+//! by `tests/scenario.rs`, which also reads all scenarios that come with the project.
 
-use halfopen::companions::{
-    BudgetSettings, Priority, RetrySettings, ShedderSettings, ThrottleSettings,
-};
-use halfopen::{Config, Jitter};
+mod policy;
+
+use halfopen::companions::{Priority, ShedderSettings};
 use herdscope_reader::format;
 
 use crate::autoscaler::{Hpa, Metric};
 use crate::keys::{Keys, Place, Result};
 use crate::scenario::{
-    Act, Cold, Demand, Fault, Group, Hand, Point, Policy, Quota, Retries, STARTS_AT, Scenario,
-    Service, Shedding, Spread,
+    Act, Cold, Demand, Fault, Group, Hand, Point, Policy, Quota, STARTS_AT, Scenario, Service,
+    Shedding, Spread,
 };
+use policy::{policy, two_times};
 
 /// More instances, pods or workers than this are no small model.
 const MANY: u32 = 10_000;
@@ -50,7 +50,11 @@ impl Scenario {
 
         let mut named: Vec<(Keys<'_>, String)> = Vec::new();
         for mut service in services {
-            let name = service.need("name", "a text")?.text()?.to_owned();
+            let place = service.need("name", "a text")?;
+            let name = place.text()?.to_owned();
+            if named.iter().any(|it| it.1 == name) {
+                return Err(place.wrong("a name that no other service has"));
+            }
             named.push((service, name));
         }
         let names: Vec<String> = named.iter().map(|it| it.1.clone()).collect();
@@ -69,21 +73,30 @@ impl Scenario {
             scenario.services.push(service(keys, name, &names, at)?);
         }
         for keys in groups {
-            let group = group(keys, &names, &scenario.services)?;
+            let group = group(keys, &names, &scenario)?;
             scenario.groups.push(group);
         }
         let groups: Vec<String> = scenario.groups.iter().map(|it| it.name.clone()).collect();
         for keys in faults {
-            scenario.faults.push(fault(keys, &names)?);
+            scenario.faults.push(fault(keys, &names, duration)?);
         }
         for keys in hands {
-            scenario.hands.push(hand(keys, &groups, &names)?);
+            scenario.hands.push(hand(keys, &groups, &names, duration)?);
         }
         Ok(scenario)
     }
 }
 
-fn group(mut keys: Keys<'_>, names: &[String], services: &[Service]) -> Result<Group> {
+fn group(mut keys: Keys<'_>, names: &[String], scenario: &Scenario) -> Result<Group> {
+    let services = &scenario.services;
+    let name = keys.need("name", "a text")?;
+    let named = |it: &str| name.text().is_ok_and(|name| name == it);
+    if scenario.groups.iter().any(|it| named(&it.name)) {
+        return Err(name.wrong("a name that no other client has"));
+    }
+    if services.iter().flat_map(|it| &it.proxy).any(|it| named(it)) {
+        return Err(name.wrong("a name that no proxy has"));
+    }
     let calls = one_of(&keys.need("calls", "the name of a service")?, names)?;
     let needs = |it: Place<'_>| -> Result<usize> {
         let next = |&at: &usize| services[at].calls.as_ref().map(|it| it.0);
@@ -92,7 +105,7 @@ fn group(mut keys: Keys<'_>, names: &[String], services: &[Service]) -> Result<G
         Ok(reached[one_of(&it, &names)?])
     };
     let group = Group {
-        name: keys.need("name", "a text")?.text()?.to_owned(),
+        name: name.text()?.to_owned(),
         instances: keys
             .get("instances")
             .map_or(Ok(1), |it| it.count(1..=MANY))?,
@@ -136,6 +149,9 @@ fn demand(place: Place<'_>) -> Result<Demand> {
             [how] if how.text()? == "ramp" => true,
             _ => return Err(off),
         };
+        if let (true, [how, ..]) = (points.is_empty(), how) {
+            return Err(how.wrong("no ramp to the first point: there is no rate before it"));
+        }
         let point = Point {
             at: at.time()?,
             rate: rate.rate()?,
@@ -152,93 +168,28 @@ fn demand(place: Place<'_>) -> Result<Demand> {
     }
 }
 
-fn policy(keys: &mut Keys<'_>) -> Result<Policy> {
-    let breaker = |it: Place<'_>| -> Result<Config> {
-        let config = it.text()?.parse::<Config>();
-        config.map_err(|error| it.wrong(format!("settings of a breaker: {error}")))
-    };
-    Ok(Policy {
-        timeout: keys.get("timeout").map(|it| it.some_time()).transpose()?,
-        breaker: keys.get("breaker").map(breaker).transpose()?,
-        retries: keys.get("retry").map(retries).transpose()?,
-        max_concurrent: keys
-            .get("bulkhead")
-            .map(|it| it.count(1..=1_000_000))
-            .transpose()?,
-        throttle: keys.get("throttle").map(throttle).transpose()?,
-        cancel: keys.get("cancel").map_or(Ok(false), |it| it.yes())?,
-    })
-}
-
-fn retries(place: Place<'_>) -> Result<Retries> {
-    let mut keys = place.table()?;
-    let usual = RetrySettings::default();
-    let jitter = |it: Place<'_>| -> Result<Jitter> {
-        Ok([Jitter::None, Jitter::Equal, Jitter::Full][one_of(&it, &["none", "equal", "full"])?])
-    };
-    let budget = |it: Place<'_>| -> Result<BudgetSettings> {
-        let all = [
-            BudgetSettings::AWS,
-            BudgetSettings::GRPC,
-            BudgetSettings::FINAGLE,
-            BudgetSettings::ENVOY,
-        ];
-        Ok(all[one_of(&it, &["aws", "grpc", "finagle", "envoy"])?])
-    };
-    let (base, cap) = two_times(
-        ("base", keys.get("base"), usual.base),
-        ("cap", keys.get("cap"), usual.cap),
-        0,
-    )?;
-    let settings = RetrySettings {
-        attempts: keys
-            .get("attempts")
-            .map_or(Ok(usual.attempts), |it| it.count(2..=100))?,
-        base,
-        cap,
-        jitter: keys.get("jitter").map_or(Ok(usual.jitter), jitter)?,
-        ..usual
-    };
-    let budget = keys.get("budget").map(budget).transpose()?;
-    keys.finish()?;
-    Ok(Retries { settings, budget })
-}
-
-fn throttle(place: Place<'_>) -> Result<ThrottleSettings> {
-    let mut keys = place.table()?;
-    let usual = ThrottleSettings::default();
-    let k = keys
-        .get("k")
-        .map(|it| it.number(1.0..=1_000.0))
-        .transpose()?;
-    let window = |it: Place<'_>| match it.time()? {
-        // It is counted in buckets of a second.
-        time if (SECOND..=HOUR).contains(&time) && time.is_multiple_of(SECOND) => Ok(time),
-        _ => Err(it.wrong("a time of whole seconds, from \"1s\" to \"1h\"")),
-    };
-    let settings = ThrottleSettings {
-        k: k.map_or(usual.k, |it| (it * 1_000.0) as u32),
-        window: keys.get("window").map_or(Ok(usual.window), window)?,
-        ..usual
-    };
-    keys.finish()?;
-    Ok(settings)
-}
-
 fn service(mut keys: Keys<'_>, name: String, services: &[String], at: usize) -> Result<Service> {
     let below = &services[at + 1..];
+    let proxy = |it: Place<'_>| match it.text()? {
+        name if services.iter().any(|it| it == name) => Err(it.wrong("a name that no service has")),
+        name => Ok(name.to_owned()),
+    };
     let calls = |it: Place<'_>| -> Result<(usize, Policy)> {
         let mut keys = it.table()?;
-        let called = one_of(&keys.need("service", "the name of a service")?, below)?;
+        let place = keys.need("service", "the name of a service")?;
+        let called = one_of(&place, below).map_err(|_| {
+            let names = match below.is_empty() {
+                true => "there is none".to_owned(),
+                false => below.join(", "),
+            };
+            place.wrong(format!("a service that stands below this one: {names}"))
+        })?;
         let policy = policy(&mut keys)?;
         keys.finish()?;
         Ok((at + 1 + called, policy))
     };
     let service = Service {
-        proxy: keys
-            .get("proxy")
-            .map(|it| it.text().map(str::to_owned))
-            .transpose()?,
+        proxy: keys.get("proxy").map(proxy).transpose()?,
         pods: keys.get("pods").map_or(Ok(1), |it| it.count(0..=MANY))?,
         workers: keys.get("workers").map_or(Ok(1), |it| it.count(1..=MANY))?,
         work: spread(keys.need("work", "a time such as \"3ms\"")?)?,
@@ -263,17 +214,21 @@ fn spread(place: Place<'_>) -> Result<Spread> {
         return Ok(Spread::same(place.time()?));
     }
     let mut keys = place.table()?;
-    let mean = keys.get("mean").map(|it| it.time()).transpose()?;
-    let spread = match mean {
-        Some(mean) => Spread::Exponential { mean },
-        None => Spread::LogNormal {
-            median: keys
-                .need("median", "a time such as \"3ms\", or mean with one")?
-                .time()?,
+    let (mean, median) = (keys.get("mean"), keys.get("median"));
+    let spread = match (mean, median) {
+        (Some(_), Some(median)) => {
+            return Err(median.wrong("either median, with sigma, or mean: not both"));
+        }
+        (Some(mean), None) => Spread::Exponential { mean: mean.time()? },
+        (None, Some(median)) => Spread::LogNormal {
+            median: median.time()?,
             sigma: keys
                 .get("sigma")
                 .map_or(Ok(0.0), |it| it.number(0.0..=5.0))?,
         },
+        (None, None) => {
+            return Err(keys.missing("median", "a time such as \"3ms\", or mean with one"));
+        }
     };
     keys.finish()?;
     Ok(spread)
@@ -281,16 +236,14 @@ fn spread(place: Place<'_>) -> Result<Spread> {
 
 fn quota(place: Place<'_>) -> Result<Quota> {
     let mut keys = place.table()?;
-    let place = keys.need("quota", "a time such as \"20ms\"")?;
     let quota = Quota {
-        quota: place.time()?,
-        period: keys.get("period").map_or(Ok(100_000_000), |it| it.time())?,
+        quota: keys.need("quota", "a time such as \"20ms\"")?.some_time()?,
+        period: keys
+            .get("period")
+            .map_or(Ok(100_000_000), |it| it.some_time())?,
     };
     keys.finish()?;
-    match quota.quota > 0 && quota.period > 0 {
-        true => Ok(quota),
-        false => Err(place.wrong("a quota and a period of some length")),
-    }
+    Ok(quota)
 }
 
 fn cold(place: Place<'_>) -> Result<Cold> {
@@ -331,29 +284,6 @@ fn shedding(place: Place<'_>) -> Result<Shedding> {
         target,
         interval,
     }))
-}
-
-/// Two times of which the second is as long as the first and `by` at least, each with its key and what it usually is.
-fn two_times(
-    (short, at_short, usually_short): (&str, Option<Place<'_>>, u64),
-    (long, at_long, usually_long): (&str, Option<Place<'_>>, u64),
-    by: u64,
-) -> Result<(u64, u64)> {
-    let time = |at: &Option<Place<'_>>, usually| at.as_ref().map_or(Ok(usually), Place::some_time);
-    let times = (
-        time(&at_short, usually_short)?,
-        time(&at_long, usually_long)?,
-    );
-    let off = times.0 + by > times.1;
-    match at_long.or(at_short).filter(|_| off) {
-        None => Ok(times),
-        Some(place) => Err(place.wrong(format!(
-            "{long} to be {} than {short}: here they are {} and {}",
-            if by > 0 { "longer" } else { "no shorter" },
-            format::duration(times.1),
-            format::duration(times.0)
-        ))),
-    }
 }
 
 fn autoscaler(place: Place<'_>) -> Result<Hpa> {
@@ -413,7 +343,7 @@ fn autoscaler(place: Place<'_>) -> Result<Hpa> {
     Ok(hpa)
 }
 
-fn fault(mut keys: Keys<'_>, services: &[String]) -> Result<Fault> {
+fn fault(mut keys: Keys<'_>, services: &[String], end: u64) -> Result<Fault> {
     let fails = |it: Place<'_>| -> Result<f64> {
         let all = it.yes().map(|yes| f64::from(u8::from(yes)));
         let share = all.or_else(|_| it.share());
@@ -425,7 +355,7 @@ fn fault(mut keys: Keys<'_>, services: &[String]) -> Result<Fault> {
         false => Some(keys.need("takes", "a time such as \"5s\", or fails")?),
     };
     let fault = Fault {
-        at: keys.need("at", "a time such as \"1m\"")?.time()?,
+        at: before(&keys.need("at", "a time such as \"1m\"")?, end)?,
         lasts: keys.need("lasts", "a time such as \"2m\"")?.time()?,
         service: one_of(&keys.need("service", "the name of a service")?, services)?,
         takes: takes.map(|it| it.time()).transpose()?,
@@ -435,29 +365,36 @@ fn fault(mut keys: Keys<'_>, services: &[String]) -> Result<Fault> {
     Ok(fault)
 }
 
-fn hand(mut keys: Keys<'_>, groups: &[String], services: &[String]) -> Result<Hand> {
-    let at = keys.need("at", "a time such as \"3m\"")?.time()?;
-    let close = keys
-        .get("close")
-        .map(|it| one_of(&it, groups))
-        .transpose()?;
-    let open = keys.get("open").map(|it| one_of(&it, groups)).transpose()?;
-    let act = match (close, open) {
-        (Some(group), _) => Act::Close { group },
-        (_, Some(group)) => Act::Open { group },
-        (None, None) => Act::Scale {
-            service: one_of(
-                &keys.need(
-                    "scale",
-                    "close or open with a client, or scale with a service and pods",
-                )?,
-                services,
-            )?,
+fn hand(mut keys: Keys<'_>, groups: &[String], services: &[String], end: u64) -> Result<Hand> {
+    const ACTS: &str = "close or open with a client, or scale with a service and pods";
+    let at = before(&keys.need("at", "a time such as \"3m\"")?, end)?;
+    let (close, open, scale) = (keys.get("close"), keys.get("open"), keys.get("scale"));
+    let act = match (close, open, scale) {
+        (Some(it), None, None) => Act::Close {
+            group: one_of(&it, groups)?,
+        },
+        (None, Some(it), None) => Act::Open {
+            group: one_of(&it, groups)?,
+        },
+        (None, None, Some(it)) => Act::Scale {
+            service: one_of(&it, services)?,
             pods: keys.need("pods", "how many")?.count(0..=MANY)?,
         },
+        (None, None, None) => return Err(keys.missing("scale", ACTS)),
+        (_, Some(it), _) | (_, _, Some(it)) => {
+            return Err(it.wrong(format!("one thing: {ACTS}; each hand does one")));
+        }
     };
     keys.finish()?;
     Ok(Hand { at, act })
+}
+
+/// A time before the end, or nothing would come of it.
+fn before(place: &Place<'_>, end: u64) -> Result<u64> {
+    match place.time()? {
+        time if time < end => Ok(time),
+        _ => Err(place.wrong(format!("a time before the end, {}", format::duration(end)))),
+    }
 }
 
 /// The place of a name among those that are allowed.
@@ -467,7 +404,7 @@ fn one_of(place: &Place<'_>, names: &[impl AsRef<str>]) -> Result<usize> {
     known.ok_or_else(|| {
         let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
         place.wrong(match names.is_empty() {
-            true => "nothing: there is none that it may be here".to_owned(),
+            true => "one that is there: there is none".to_owned(),
             false => format!("one of {}", names.join(", ")),
         })
     })

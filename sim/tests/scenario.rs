@@ -164,7 +164,7 @@ fn an_error_says_line_key_value_and_what_is_allowed() {
         (
             "service = \"stock\"\nretry",
             "service = \"shop\"\nretry",
-            "line 22: service.calls.service is \u{201c}shop\u{201d}; expected one of stock",
+            "line 22: service.calls.service is \u{201c}shop\u{201d}; expected a service that stands below this one: stock",
         ),
         (
             "\"grpc\"",
@@ -190,6 +190,80 @@ fn an_error_says_line_key_value_and_what_is_allowed() {
             "target = 80,",
             "target = 80, every = \"1us\",",
             "line 19: service.autoscaler.every is \u{201c}1us\u{201d}; expected a time from \"1s\"",
+        ),
+        // Names tell apart.
+        (
+            "name = \"stock\"",
+            "name = \"shop\"",
+            "line 26: service.name is \u{201c}shop\u{201d}; expected a name that no other service has",
+        ),
+        (
+            "needs = \"shop\"",
+            "[[client]]\nname = \"web\"\nrate = \"1/s\"\ncalls = \"shop\"",
+            "line 13: client.name is \u{201c}web\u{201d}; expected a name that no other client has",
+        ),
+        (
+            "held =",
+            "proxy = \"stock\"\nheld =",
+            "line 17: service.proxy is \u{201c}stock\u{201d}; expected a name that no service has",
+        ),
+        (
+            "held =",
+            "proxy = \"web\"\nheld =",
+            "line 7: client.name is \u{201c}web\u{201d}; expected a name that no proxy has",
+        ),
+        (
+            "[\"0s\", \"10/s\"]",
+            "[\"0s\", \"10/s\", \"ramp\"]",
+            "line 8: client.rate is \u{201c}ramp\u{201d}; expected no ramp to the first point: there is no rate before it",
+        ),
+        // What comes after the end.
+        (
+            "at = \"1m\"",
+            "at = \"90s\"",
+            "line 36: hand.at is \u{201c}90s\u{201d}; expected a time before the end, 1 min 30 s",
+        ),
+        (
+            "at = \"10s\"",
+            "at = \"2m\"",
+            "line 31: fault.at is \u{201c}2m\u{201d}; expected a time before the end, 1 min 30 s",
+        ),
+        // One thing at a time.
+        (
+            "scale = \"shop\"\npods = 4",
+            "close = \"web\"\nopen = \"web\"",
+            "line 38: hand.open is \u{201c}web\u{201d}; expected one thing: close or open with a client, or scale with a service \
+             and pods; each hand does one",
+        ),
+        (
+            "scale = \"shop\"",
+            "scale = \"shop\"\nopen = \"web\"",
+            "line 38: hand.open is \u{201c}web\u{201d}; expected one thing:",
+        ),
+        (
+            "mean = \"8ms\"",
+            "mean = \"8ms\", median = \"7ms\"",
+            "line 17: service.held.median is \u{201c}7ms\u{201d}; expected either median, with sigma, or mean: not both",
+        ),
+        (
+            "median = \"3ms\", sigma",
+            "sigma",
+            "line 16: service.work.median is missing; expected a time such as \"3ms\", or mean with one",
+        ),
+        (
+            "held =",
+            "cpu = { quota = \"1ms\", period = \"0s\" }\nheld =",
+            "line 17: service.cpu.period is \u{201c}0s\u{201d}; expected a time that is longer than 0",
+        ),
+        (
+            "[[client]]",
+            "[client]",
+            "line 6: client is a table; expected tables, each below a line [[client]]",
+        ),
+        (
+            "work = \"1ms\"",
+            "work = \"1ms\"\ncalls = { service = \"shop\" }",
+            "line 28: service.calls.service is \u{201c}shop\u{201d}; expected a service that stands below this one: there is none",
         ),
         // What can be read can be run.
         (
@@ -253,7 +327,11 @@ fn an_error_says_line_key_value_and_what_is_allowed() {
 #[test]
 fn every_key_is_documented() {
     let docs = include_str!("../../docs/scenarios.md");
-    let source = include_str!("../src/text.rs");
+    let source = [
+        include_str!("../src/text.rs"),
+        include_str!("../src/text/policy.rs"),
+    ]
+    .concat();
     let asked = ["get(", "need(", "tables(", "time("]
         .into_iter()
         .flat_map(|how| {

@@ -19,7 +19,7 @@ use super::{Failure, input, ns, print, print_json, runs, simulate};
 
 #[derive(Debug, Args)]
 pub struct Options {
-    /// A scenario: a TOML file, as in scenarios/.
+    /// A scenario: a TOML file, as in scenarios/; - reads standard input.
     scenario: PathBuf,
     /// How many runs of each, with the seeds from 1 on.
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]

@@ -1,6 +1,7 @@
 //! `herdscope simulate`: one run of a scenario, its figures and its spans.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -14,7 +15,7 @@ use super::{Failure, input, ns, print, print_json, runs};
 
 #[derive(Debug, Args)]
 pub struct Options {
-    /// A scenario: a TOML file, as in scenarios/.
+    /// A scenario: a TOML file, as in scenarios/; - reads standard input.
     scenario: PathBuf,
     /// The seed of all chance: the same one gives the same run.
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -52,7 +53,17 @@ pub fn run(options: &Options) -> Result<(), Failure> {
 /// Reads a scenario file.
 pub(super) fn read(path: &Path) -> Result<Scenario, Failure> {
     let fail = |why: String| Failure::Input(format!("{}: {why}", input::name(path)));
-    let text = fs::read_to_string(path).map_err(|error| fail(input::unopened(&error)))?;
+    let text = match path == Path::new("-") {
+        true => io::read_to_string(io::stdin().lock()),
+        false => fs::read_to_string(path),
+    };
+    let text = text.map_err(|error| {
+        fail(match error.kind() {
+            io::ErrorKind::InvalidData => "it is no text in UTF-8; save it as such".to_owned(),
+            io::ErrorKind::IsADirectory => "this is a directory; name a file in it".to_owned(),
+            _ => input::unopened(&error),
+        })
+    })?;
     Scenario::from_toml(&text).map_err(|error| fail(error.to_string()))
 }
 

@@ -22,7 +22,7 @@ pub fn run(arguments: &[&str]) -> Output {
         .expect("it runs")
 }
 
-fn run_with_input(arguments: &[&str], input: &[u8]) -> Output {
+pub fn run_with_input(arguments: &[&str], input: &[u8]) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_herdscope"))
         .args(arguments)
         .stdin(Stdio::piped())

@@ -221,19 +221,35 @@ fn its_csv_is_read_back_to_the_same_table() {
 
 #[test]
 fn a_scenario_that_is_wrong_is_refused_in_one_line() {
-    let path = scratch("simulate").join("wrong.toml");
-    fs::write(&path, "name = \"x\"\nduration = \"soon\"\n").expect("a file");
-    for (arguments, expected) in [
+    let folder = scratch("simulate");
+    let path = |name: &str, bytes: &[u8]| {
+        let path = folder.join(name);
+        fs::write(&path, bytes).expect("a file");
+        path.display().to_string()
+    };
+    let utf_16: Vec<u8> = "name = \"x\""
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    for (scenario, expected) in [
         (
-            ["simulate", path.to_str().expect("a path")],
+            path("wrong.toml", b"name = \"x\"\nduration = \"soon\"\n"),
             "herdscope: wrong.toml: line 2: duration is \u{201c}soon\u{201d}; expected a time",
         ),
         (
-            ["simulate", "no/such.toml"],
+            path("utf-16.toml", &[b"\xff\xfe", &utf_16[..]].concat()),
+            "herdscope: utf-16.toml: it is no text in UTF-8; save it as such",
+        ),
+        (
+            folder.display().to_string(),
+            "herdscope: simulate: this is a directory; name a file in it",
+        ),
+        (
+            "no/such.toml".to_owned(),
             "herdscope: such.toml: there is no such file; check the path",
         ),
     ] {
-        let output = cli::run(&arguments);
+        let output = cli::run(&["simulate", &scenario]);
         let error = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{error}");
         assert!(
@@ -241,4 +257,11 @@ fn a_scenario_that_is_wrong_is_refused_in_one_line() {
             "{error}"
         );
     }
+}
+
+#[test]
+fn a_scenario_comes_from_standard_input() {
+    let text = fs::read(HERD).expect("the scenario");
+    let piped = json(&cli::run_with_input(&["simulate", "-", "--json"], &text));
+    assert_eq!(piped["requests"], simulated(1).1.summary.requests);
 }
