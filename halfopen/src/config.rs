@@ -447,6 +447,12 @@ impl ConfigError {
         self.0.got = got.to_string();
         self
     }
+
+    /// The same error where more is allowed.
+    pub(crate) fn or_allowed(mut self, more: &str) -> ConfigError {
+        self.0.allowed.push_str(more);
+        self
+    }
 }
 
 impl fmt::Display for ConfigError {

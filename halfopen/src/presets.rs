@@ -5,7 +5,9 @@
 //! Invariant: every text parses and is canonical, and is what its page shows.
 //! Cost: none. Pinned by the tests below.
 
-use crate::config::Config;
+use alloc::vec::Vec;
+
+use crate::config::{Config, ConfigError};
 
 /// A named breaker: its settings and what they cannot say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,10 +86,46 @@ pub fn find(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|it| it.name == name)
 }
 
+/// The settings of the preset that a text names, or those that it says.
+///
+/// ```
+/// assert_eq!(halfopen::presets::read("envoy")?, halfopen::presets::ENVOY.config());
+/// assert_eq!(halfopen::presets::read("open=5s")?.settings().open, 5_000_000_000);
+/// # Ok::<(), halfopen::ConfigError>(())
+/// ```
+///
+/// # Errors
+///
+/// Those of the settings; where a word stands alone, with the names that it might have been.
+pub fn read(text: &str) -> Result<Config, ConfigError> {
+    if let Some(preset) = find(text.trim()) {
+        return Ok(preset.config());
+    }
+    text.parse()
+        .map_err(|error: ConfigError| match text.contains('=') {
+            true => error,
+            false => {
+                let names: Vec<&str> = ALL.iter().map(|it| it.name).collect();
+                error.or_allowed(&alloc::format!("; or a preset: {}", names.join(", ")))
+            }
+        })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use alloc::string::ToString;
+
+    #[test]
+    fn a_word_alone_was_meant_to_be_a_preset() {
+        let error = |text: &str| read(text).expect_err(text).to_string();
+        assert!(
+            error("envoyy")
+                .ends_with("; or a preset: resilience4j, hystrix, polly, gobreaker, envoy")
+        );
+        assert!(!error("windwo=5").contains("preset"));
+        assert_eq!(read(" polly "), Ok(POLLY.config()));
+    }
 
     #[test]
     fn presets_are_canonical() {

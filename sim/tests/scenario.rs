@@ -97,6 +97,23 @@ fn a_file_says_what_is_simulated() {
 }
 
 #[test]
+fn a_breaker_is_settings_or_a_preset() {
+    let text = SMALL.replace("window=20,min=5,open=2s", "envoy");
+    let scenario = Scenario::from_toml(&text).expect("a scenario");
+    assert_eq!(
+        scenario.groups[0].policy.breaker,
+        Some(halfopen::presets::ENVOY.config())
+    );
+    let error = Scenario::from_toml(&text.replace("envoy", "envoyy")).expect_err("no preset");
+    assert!(
+        error
+            .to_string()
+            .ends_with("or a preset: resilience4j, hystrix, polly, gobreaker, envoy"),
+        "{error}"
+    );
+}
+
+#[test]
 fn an_error_says_line_key_value_and_what_is_allowed() {
     let cases = [
         (

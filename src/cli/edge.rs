@@ -62,19 +62,7 @@ impl Asked {
 
 /// Settings, or the name of a preset.
 pub fn config(text: &str) -> Result<Config, Failure> {
-    if let Some(preset) = halfopen::presets::find(text.trim()) {
-        return Ok(preset.config());
-    }
-    text.parse().map_err(|error: halfopen::ConfigError| {
-        let presets = halfopen::presets::ALL.iter().map(|it| it.name);
-        let presets: Vec<&str> = presets.collect();
-        // A word alone was meant to be a name.
-        let or_preset = match text.contains('=') {
-            true => String::new(),
-            false => format!("; or a preset: {}", presets.join(", ")),
-        };
-        Failure::Usage(format!("--breaker: {error}{or_preset}"))
-    })
+    halfopen::presets::read(text).map_err(|error| Failure::Usage(format!("--breaker: {error}")))
 }
 
 fn named_edge(text: &str) -> Result<(String, String), Failure> {

@@ -4,7 +4,7 @@
 //! read is taken by `halfopen`. O(keys). Pinned by `tests/scenario.rs`.
 
 use halfopen::companions::{BudgetSettings, RetrySettings, ThrottleSettings};
-use halfopen::{Config, Jitter};
+use halfopen::{Config, Jitter, presets};
 use herdscope_reader::format;
 
 use super::{HOUR, SECOND, one_of};
@@ -14,7 +14,7 @@ use crate::scenario::{Policy, Retries};
 /// How somebody calls.
 pub(super) fn policy(keys: &mut Keys<'_>) -> Result<Policy> {
     let breaker = |it: Place<'_>| -> Result<Config> {
-        let config = it.text()?.parse::<Config>();
+        let config = presets::read(it.text()?);
         config.map_err(|error| it.wrong(format!("settings of a breaker: {error}")))
     };
     Ok(Policy {
