@@ -57,13 +57,13 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         return Err(Failure::Input(why.to_owned()));
     }
     // A table of fewer runs than were asked for takes no other one's place.
-    if let Some(document) = document.filter(|_| measured.runs == options.runs) {
-        document.write(&markdown(options, &variants, &measured))?;
-    }
+    let whole = document.filter(|_| measured.runs == options.runs);
+    let written = whole.map(|it| it.write(&markdown(options, &variants, &measured)));
     match options.json {
         true => print_json(&as_json(&variants, &measured)),
         false => print(&as_text(&scenario, options.runs, &variants, &measured)),
-    }
+    }?;
+    written.unwrap_or(Ok(()))
 }
 
 /// The variants of these names.
@@ -82,7 +82,18 @@ fn only(scenario: &Scenario, names: &str) -> Result<Vec<Variant>, Failure> {
         Variant::new(scenario, &remedies)
             .map_err(|error| Failure::Usage(format!("--only {names}: {error}")))
     };
-    names.split(',').map(variant).collect()
+    let mut variants: Vec<Variant> = Vec::new();
+    for names in names.split(',') {
+        let variant = variant(names)?;
+        if variants.iter().any(|it| it.name == variant.name) {
+            return Err(Failure::Usage(format!(
+                "--only: got {} twice, expected each once",
+                variant.name
+            )));
+        }
+        variants.push(variant);
+    }
+    Ok(variants)
 }
 
 /// What came of so many runs of each variant.
@@ -327,12 +338,21 @@ struct Document {
     path: PathBuf,
     before: String,
     after: String,
+    /// How its lines end.
+    newline: &'static str,
 }
 
 impl Document {
     fn read(path: &Path) -> Result<Document, Failure> {
         let fail = |why: String| Failure::Input(format!("{}: {why}", input::name(path)));
+        // That it may not be written is said before hours of runs.
+        let opened = fs::OpenOptions::new().append(true).open(path);
+        opened.map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => fail(input::unopened(&error)),
+            _ => fail(format!("the table cannot be written: {error}")),
+        })?;
         let text = fs::read_to_string(path).map_err(|error| fail(input::unopened(&error)))?;
+        let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let parts = text.split_once(BEGIN).and_then(|(before, rest)| {
             let (_, after) = rest.split_once(END)?;
             Some((before.to_owned(), after.to_owned()))
@@ -346,6 +366,7 @@ impl Document {
             path: path.to_owned(),
             before,
             after,
+            newline,
         })
     }
 
@@ -354,8 +375,10 @@ impl Document {
             path,
             before,
             after,
+            newline,
         } = self;
-        let text = format!("{before}{BEGIN}\n{table}{END}{after}");
+        let table = format!("\n{table}").replace('\n', newline);
+        let text = format!("{before}{BEGIN}{table}{END}{after}");
         fs::write(&path, text).map_err(|error| {
             let why = format!("the table cannot be written: {error}");
             Failure::Input(format!("{}: {why}", input::name(&path)))

@@ -66,7 +66,8 @@ fn what_cannot_be_run_is_said() {
     let no_place = scratch("remedies").join("no-place.md");
     fs::write(&no_place, "# A text\n").expect("a file");
     let no_place = no_place.display().to_string();
-    let cases: [(&[&str], i32, &[&str]); 4] = [
+    let folder = scratch("remedies").display().to_string();
+    let cases: [(&[&str], i32, &[&str]); 7] = [
         (&["nowhere.toml"], 1, &["nowhere.toml"]),
         (
             &[&small, "--only", "ramp_2m+hope"],
@@ -78,6 +79,22 @@ fn what_cannot_be_run_is_said() {
             &[&small, "--into", &no_place],
             1,
             &["no-place.md", "<!-- herdscope remedies -->"],
+        ),
+        (
+            &[&small, "--into", "no/such.md"],
+            1,
+            &["such.md: there is no such file"],
+        ),
+        // Before the runs, of which these would be too many.
+        (
+            &[&small, "--runs", "100000", "--into", &folder],
+            1,
+            &["remedies: the table cannot be written"],
+        ),
+        (
+            &[&small, "--only", "shed+cancel,as_it_was, shed + cancel"],
+            2,
+            &["--only: got shed+cancel twice"],
         ),
     ];
     for (arguments, code, words) in cases {
@@ -93,21 +110,25 @@ fn what_cannot_be_run_is_said() {
 #[test]
 fn a_document_gets_the_table_and_keeps_its_text() {
     let path = scratch("remedies").join("table.md");
-    let text = "# Before\n\n<!-- herdscope remedies -->\nold\n<!-- end -->\n\nAfter.\n";
-    fs::write(&path, text).expect("a file");
+    let old = "# Before\n\n<!-- herdscope remedies -->\nold\n<!-- end -->\n\nAfter.\n";
     let file = path.display().to_string();
     let only = ["--runs", "1", "--only", "as_it_was", "--into", &file];
-    let output = cli::run(&[&["remedies", &small()][..], &only].concat());
-    assert!(output.status.success());
-    let text = fs::read_to_string(&path).expect("the file");
-    assert!(
-        text.starts_with("# Before\n") && text.ends_with("\n\nAfter.\n"),
-        "{text}"
-    );
-    assert!(
-        text.contains("\n| as_it_was | 100 % |") && !text.contains("old"),
-        "{text}"
-    );
+    for newline in ["\n", "\r\n"] {
+        fs::write(&path, old.replace('\n', newline)).expect("a file");
+        let output = cli::run(&[&["remedies", &small()][..], &only].concat());
+        assert!(output.status.success());
+        let text = fs::read_to_string(&path).expect("the file");
+        assert_eq!(text.matches('\n').count(), text.matches(newline).count());
+        let text = text.replace(newline, "\n");
+        assert!(
+            text.starts_with("# Before\n") && text.ends_with("\n\nAfter.\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("\n| as_it_was | 100 % |") && !text.contains("old"),
+            "{text}"
+        );
+    }
 }
 
 #[test]
