@@ -2,7 +2,7 @@
 //!
 //! Owns which remedies there are and what each changes. Invariants: a remedy changes the
 //! scenario and never the draws, so that each seed gives all of them the very same requests; what nobody did is
-//! not done, hence [`as it was`](Remedy::AsItWas) is without the hands that ended the incident. Cost: that of the
+//! not done, hence [`as it was`](Remedy::AsItWas) is without the hands that are remedies themselves. Cost: that of the
 //! runs. Pinned by `tests/remedies.rs`.
 
 use halfopen::companions::{BudgetSettings, ShedderSettings, ThrottleSettings};
@@ -330,10 +330,13 @@ pub fn fingerprint<'a>(runs: impl Iterator<Item = (&'a str, &'a Summary)>) -> u6
     })
 }
 
-/// Whether a hand did what ended the incident: closed breakers, or added pods.
+/// Whether a hand is a remedy: it added pods, or closed breakers that no hand had opened before.
 fn ends_it(scenario: &Scenario, hand: &Hand) -> bool {
     match hand.act {
-        Act::Close { .. } => true,
+        Act::Close { group } => {
+            let opened = |it: &Hand| it.act == Act::Open { group } && it.at <= hand.at;
+            !scenario.hands.iter().any(opened)
+        }
         Act::Open { .. } => false,
         Act::Scale { service, pods } => pods > scenario.services[service].pods,
     }

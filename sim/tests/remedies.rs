@@ -35,11 +35,33 @@ fn as_it_was_is_without_the_hands_that_ended_it() {
         act(20, Act::Open { group: 0 }),
     ];
     told.hands.splice(0..0, made_it);
-    told.hands.push(act(500, Act::Close { group: 0 }));
+    told.hands.push(act(500, Act::Close { group: 1 }));
     let it = with(&told, &[Remedy::AsItWas]);
     assert_eq!(it.name, "as_it_was");
     assert_eq!(it.scenario.hands, made_it);
     assert_eq!(it.scenario.duration, HORIZON);
+}
+
+#[test]
+fn who_closes_what_hands_had_opened_ends_no_incident() {
+    let hands = "[[hand]]\nat = \"1m\"\nopen = \"web\"\n[[hand]]\nat = \"2m\"\nclose = \"web\"\n";
+    let told = simple("20/s", "10m", hands);
+    let it = with(&told, &[Remedy::AsItWas]);
+    assert_eq!(it.scenario.hands, told.hands);
+    let run = it.run(1).expect("a run");
+    assert_eq!(
+        (run.bad_at, run.recovered_at),
+        (Some(60 * S), Some(120 * S)),
+        "{run:?}"
+    );
+    // What is closed before it is opened was closed for another reason.
+    let mut turned = told.clone();
+    turned
+        .hands
+        .iter_mut()
+        .for_each(|it| it.at = 180 * S - it.at);
+    let it = with(&turned, &[Remedy::AsItWas]);
+    assert_eq!(it.scenario.hands, turned.hands[..1]);
 }
 
 #[test]
