@@ -2,10 +2,11 @@
 //!
 //! Owns how many pods are wanted: the metric against its target with a tolerance, pods that are not ready and
 //! metrics that are missing, stabilisation over the recommendations of a window, and how fast pods may be
-//! added or taken. Invariant: a decision depends on what was given to [`Autoscaler::decide`] alone. Sources:
-//! kubernetes/website `horizontal-pod-autoscale`; kubernetes/kubernetes `pkg/apis/autoscaling/v2/defaults.go`,
-//! `pkg/controller/podautoscaler/replica_calculator.go` and `horizontal.go`. O(pods + decisions of the
-//! windows). Pinned by `tests`, decision by decision.
+//! added or taken. At 0 pods it does nothing, if its minimum is more, until somebody adds some. Invariant: a
+//! decision depends on what was given to [`Autoscaler::decide`] alone. Sources: kubernetes/website
+//! `horizontal-pod-autoscale`, with its implicit maintenance-mode deactivation; kubernetes/kubernetes
+//! `pkg/apis/autoscaling/v2/defaults.go`, `pkg/controller/podautoscaler/replica_calculator.go` and
+//! `horizontal.go`. O(pods + decisions of the windows). Pinned by `tests`, decision by decision.
 
 /// The settings of an autoscaler; the defaults are Kubernetes'.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,6 +123,9 @@ impl Autoscaler {
     /// How many pods are to be there from now on. `pods` are those that are.
     pub(crate) fn decide(&mut self, now: u64, pods: &[PodSeen]) -> u32 {
         let current = pods.len() as u32;
+        if current == 0 && self.hpa.min > 0 {
+            return 0;
+        }
         let wanted = recommend(&self.hpa, pods);
         let kept = self.hpa.up_after.max(self.hpa.down_after);
         self.recommended.retain(|&(at, _)| at + kept >= now);
@@ -340,6 +344,21 @@ mod tests {
                 (620, 0.0, 2),
             ],
         );
+    }
+
+    #[test]
+    fn it_does_nothing_while_somebody_has_taken_all_pods() {
+        let mut autoscaler = Autoscaler::new(Hpa::new(Metric::Queue { target: 2.0 }, 3, 50));
+        let pods = |n: usize| vec![ready(6.0); n];
+        for (at, there, expected) in [(0, 3, 7), (15, 0, 0), (300, 0, 0), (315, 1, 3)] {
+            assert_eq!(
+                autoscaler.decide(at * S, &pods(there)),
+                expected,
+                "at {at} s"
+            );
+        }
+        let hpa = Hpa::new(Metric::Queue { target: 2.0 }, 0, 50);
+        assert_eq!(Autoscaler::new(hpa).decide(0, &[]), 0);
     }
 
     #[test]
