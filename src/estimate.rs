@@ -21,7 +21,7 @@ use crate::format;
 use crate::order;
 use demand::{steps, withheld_calls};
 pub use key::Key;
-use key::{MOST, count, print_rate, print_time, rate, time};
+use key::{MOST, NONE, count, print_rate, print_time, rate, time};
 use served::Served;
 
 /// A figure, and where it comes from.
@@ -175,7 +175,7 @@ fn told(
         }
         Key::Timeout => match advise::timeout_in_use(calls) {
             Some(ns) => (print_time(ns), "calls are cut at this age".to_owned()),
-            None => ("none".to_owned(), "no calls are cut at one age".to_owned()),
+            None => (NONE.to_owned(), "no calls are cut at one age".to_owned()),
         },
         Key::Pods => match served.pods(calls) {
             Some((pods, full)) => (
@@ -213,7 +213,7 @@ fn told(
                 "so few were served a second while calls timed out".to_owned(),
             ),
             None => (
-                "none".to_owned(),
+                NONE.to_owned(),
                 "never full: as long as its span".to_owned(),
             ),
         },

@@ -32,7 +32,7 @@ impl Asked {
 
     /// The edge that is meant.
     pub fn find<'a>(&self, dataset: &'a Dataset) -> Result<&'a Edge, Failure> {
-        find_edge(dataset, self.named()?.as_ref())
+        find_edge(dataset, &self.named()?)
     }
 
     /// The edge that is meant, or the one with the most calls, if there is any.
@@ -55,8 +55,9 @@ impl Asked {
         self.per_instance == YesNo::No
     }
 
-    fn named(&self) -> Result<Option<(String, String)>, Failure> {
-        self.edge.as_deref().map(named_edge).transpose()
+    /// The edges that may be meant.
+    fn named(&self) -> Result<Vec<(String, String)>, Failure> {
+        self.edge.as_deref().map_or(Ok(Vec::new()), named_edges)
     }
 }
 
@@ -65,29 +66,36 @@ pub fn config(text: &str) -> Result<Config, Failure> {
     halfopen::presets::read(text).map_err(|error| Failure::Usage(format!("--breaker: {error}")))
 }
 
-fn named_edge(text: &str) -> Result<(String, String), Failure> {
-    match text.split_once("->") {
-        Some((from, to)) if !from.trim().is_empty() && !to.trim().is_empty() => {
-            Ok((from.trim().to_owned(), to.trim().to_owned()))
-        }
-        _ => Err(Failure::Usage(format!(
+/// What stands before and after each arrow; names may have some of their own.
+fn named_edges(text: &str) -> Result<Vec<(String, String)>, Failure> {
+    let arrows = text.match_indices("->").map(|(at, arrow)| {
+        let (from, to) = (&text[..at], &text[at + arrow.len()..]);
+        (from.trim().to_owned(), to.trim().to_owned())
+    });
+    let edges: Vec<_> = arrows
+        .filter(|(from, to)| !from.is_empty() && !to.is_empty())
+        .collect();
+    match edges.is_empty() {
+        false => Ok(edges),
+        true => Err(Failure::Usage(format!(
             "--edge: got \u{201c}{text}\u{201d}, expected CALLER->CALLEE (quoted, because of the >)"
         ))),
     }
 }
 
-fn find_edge<'a>(
-    dataset: &'a Dataset,
-    named: Option<&(String, String)>,
-) -> Result<&'a Edge, Failure> {
-    dataset.edge(named).ok_or_else(|| {
+fn find_edge<'a>(dataset: &'a Dataset, named: &[(String, String)]) -> Result<&'a Edge, Failure> {
+    let found = match named {
+        [] => dataset.edge(None),
+        _ => named.iter().find_map(|it| dataset.edge(Some(it))),
+    };
+    found.ok_or_else(|| {
         let edges: Vec<String> = dataset
             .edges
             .iter()
             .map(|it| format!("{}->{}", it.from, it.to))
             .collect();
         let name = &dataset.name;
-        Failure::Input(match named {
+        Failure::Input(match named.first() {
             Some((from, to)) if !edges.is_empty() => {
                 let shown = &edges[..edges.len().min(MOST_EDGES)];
                 let more = match edges.len() - shown.len() {

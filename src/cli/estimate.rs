@@ -30,6 +30,13 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         .iter()
         .map(|it| figure(it))
         .collect::<Result<_, Failure>>()?;
+    for (at, (key, _)) in given.iter().enumerate() {
+        if given[..at].iter().any(|it| it.0 == *key) {
+            let name = key.name();
+            let why = format!("--given: got {name} twice, expected each figure once");
+            return Err(Failure::Usage(why));
+        }
+    }
     let told = options.breaker.as_deref().map(edge::config).transpose()?;
     let dataset = options.asked.read()?;
     if dataset.table.is_empty() {

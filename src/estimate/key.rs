@@ -53,9 +53,10 @@ impl Key {
     /// What is expected of it.
     pub fn expected(self) -> &'static str {
         match self {
-            Key::Demand => "requests a second, as in 200/s",
-            Key::Pods | Key::Workers => "a whole number from 1",
-            _ => "a time with its unit, as in 20ms",
+            Key::Demand => "requests a second, up to 1000000/s and to the thousandth, as in 200/s",
+            Key::Pods | Key::Workers => "a whole number from 1 to 10000",
+            Key::Timeout | Key::Held => "a time with its unit, up to a day, as in 20ms, or none",
+            _ => "a time with its unit, up to a day, as in 20ms",
         }
     }
 
@@ -65,10 +66,15 @@ impl Key {
         match self {
             Key::Demand => rate(text).map(print_rate),
             Key::Pods | Key::Workers => count(text).map(|it| it.to_string()),
+            Key::Timeout | Key::Held if text == NONE => Some(NONE.to_owned()),
+            Key::Timeout if time(text) == Some(0) => None,
             _ => time(text).map(print_time),
         }
     }
 }
+
+/// There is no such time.
+pub(super) const NONE: &str = "none";
 
 /// More than this is no small model.
 pub(super) const MOST_A_SECOND: f64 = 1e6;

@@ -129,6 +129,10 @@ fn what_is_given_is_taken() {
         (Key::Timeout, "1m30s", Some("1min30s")),
         (Key::Timeout, "soon", None),
         (Key::Held, "20", None),
+        (Key::Held, "none", Some("none")),
+        (Key::Timeout, " none", Some("none")),
+        (Key::Timeout, "0s", None),
+        (Key::Work, "none", None),
     ] {
         let read = key.read(text);
         assert_eq!(read.as_deref(), expected, "{} of {text}", key.name());
@@ -173,12 +177,65 @@ fn the_command_line_writes_a_scenario_that_it_runs() {
             .is_some_and(|it| it.contains("open=60s")),
         "{told}"
     );
+}
 
-    let wrong = cli::run(&["estimate", &herd(), "--given", "pods=many"]);
-    let error = String::from_utf8_lossy(&wrong.stderr);
-    assert_eq!(wrong.status.code(), Some(2));
+#[test]
+fn a_figure_that_cannot_be_given_is_said_with_what_can() {
+    for (given, expected) in [
+        (
+            "pods=many",
+            "pods=many\u{201d}, expected pods as a whole number from 1 to 10000",
+        ),
+        (
+            "pods=10001",
+            "expected pods as a whole number from 1 to 10000",
+        ),
+        (
+            "demand=0.0001/s",
+            "expected demand as requests a second, up to 1000000/s and to the thousandth",
+        ),
+        (
+            "timeout=25h",
+            "expected timeout as a time with its unit, up to a day, as in 20ms, or none",
+        ),
+        (
+            "pods=4,work=1ms,pods=5",
+            "got pods twice, expected each figure once",
+        ),
+    ] {
+        let wrong = cli::run(&["estimate", &herd(), "--given", given]);
+        let error = String::from_utf8_lossy(&wrong.stderr);
+        assert_eq!(wrong.status.code(), Some(2), "{given}: {error}");
+        assert!(error.contains(expected), "{given}: {error}");
+    }
+    let given = ["--given", "timeout=none,held=none"];
+    let output = cli::run(&[&["estimate", &herd()][..], &given].concat());
+    let scenario =
+        Scenario::from_toml(&String::from_utf8_lossy(&output.stdout)).expect("a scenario");
+    assert_eq!(scenario.groups[0].policy.timeout, None);
+    assert_eq!(scenario.services[0].held, None);
+}
+
+#[test]
+fn an_edge_may_have_arrows_in_its_names() {
+    let text = "trace_id,span_id,parent_span_id,service.name,name,kind,start_time,duration_ms,status\n\
+        a,1,,a->b,GET,client,2026-01-05T10:00:00.000Z,30,OK\na,2,1,b->c,GET,server,2026-01-05T10:00:00.001Z,20,OK\n";
+    let path = scratch("estimate").join("arrows.csv");
+    fs::write(&path, text).expect("a file");
+    let path = path.display().to_string();
+    let it = json(&cli::run(&[
+        "estimate",
+        &path,
+        "--edge",
+        "a->b->b->c",
+        "--json",
+    ]));
+    assert_eq!(
+        (&it["edge"]["from"], &it["edge"]["to"]),
+        (&"a->b".into(), &"b->c".into())
+    );
+    let wrong = cli::run(&["estimate", &path, "--edge", "a->x"]);
     assert!(
-        error.contains("pods=many") && error.contains("a whole number from 1"),
-        "{error}"
+        String::from_utf8_lossy(&wrong.stderr).contains("there is no edge a->x; it has a->b->b->c")
     );
 }
