@@ -94,12 +94,12 @@ impl Served {
         for instance in self.by_instance() {
             let mut ends: Vec<u64> = instance
                 .iter()
-                .map(|&at| self.ends[at as usize].max(0) as u64)
+                .map(|&at| ascending(self.ends[at as usize]))
                 .collect();
             order::sort_numbers(&mut ends);
             let mut ended = 0;
             for (begun, &at) in instance.iter().enumerate() {
-                let start = self.starts[at as usize].max(0) as u64;
+                let start = ascending(self.starts[at as usize]);
                 while ended < begun && ends[ended] <= start {
                     ended += 1;
                 }
@@ -140,6 +140,11 @@ impl Served {
         }
         spans
     }
+}
+
+/// A time, before 1970, too, as a number that is the larger the later it is.
+fn ascending(time: i64) -> u64 {
+    time as u64 ^ 1 << 63
 }
 
 /// Those that there are, in order.

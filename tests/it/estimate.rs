@@ -155,6 +155,22 @@ fn a_file_of_centuries_has_no_steps() {
 }
 
 #[test]
+fn workers_are_told_in_any_century() {
+    // Three at once, then one.
+    let calls = [(0, 30), (10, 30), (20, 30), (60, 30)];
+    for shift in [0, -40i64, -2_000_000_000_000] {
+        let lines = calls.iter().enumerate().map(|(at, (start, took))| {
+            let start = start + shift;
+            format!("t{at} c{at} - web client {start}+{took}\nt{at} s{at} c{at} shop server {start}+{took} @shop-1\n")
+        });
+        let rows = crate::given::rows(&lines.collect::<String>());
+        let dataset = Dataset::of_rows("x".to_owned(), &rows);
+        let it = estimate(&dataset, &dataset.edges[0], None, &[]);
+        assert_eq!(it.scenario.services[0].workers, 3, "{shift}");
+    }
+}
+
+#[test]
 fn the_command_line_writes_a_scenario_that_it_runs() {
     let path = scratch("estimate").join("told.toml");
     let output = cli::run(&["estimate", &herd(), "--given", "pods=4,held=20ms"]);
