@@ -19,7 +19,7 @@ use crate::calls::{CallOutcome, Edge};
 use crate::dataset::Dataset;
 use crate::format;
 use crate::order;
-use demand::{steps, withheld_calls};
+use demand::{requests, steps, withheld_calls};
 pub use key::Key;
 use key::{MOST, NONE, count, print_rate, print_time, rate, time};
 use served::Served;
@@ -60,6 +60,7 @@ pub fn estimate(
 ) -> Estimate {
     let served = Served::of(&dataset.table, &edge.to);
     let withheld = withheld_calls(dataset, edge);
+    let (calls, retries) = requests(dataset, edge);
     let facts: Vec<Fact> = Key::ALL
         .into_iter()
         .map(|key| match given.iter().find(|it| it.0 == key) {
@@ -70,7 +71,7 @@ pub fn estimate(
                 given: true,
             },
             None => {
-                let (value, source) = told(dataset, edge, &served, withheld, key);
+                let (value, source) = told(dataset, edge, &served, calls.len(), withheld, key);
                 Fact {
                     key,
                     value,
@@ -89,12 +90,13 @@ pub fn estimate(
     let extent = dataset.table.extent().unwrap_or(0..1);
     let curve = !given.iter().any(|it| it.0 == Key::Demand) && withheld == 0.0;
     let demand = match curve {
-        true => steps(&edge.calls, &extent),
+        true => steps(&calls, &extent),
         false => Demand::steady(rate(value(Key::Demand)).unwrap_or(0.0)),
     };
     let policy = Policy {
         timeout: time(value(Key::Timeout)),
         breaker: breaker.cloned(),
+        retries,
         ..Policy::default()
     };
     let mut groups = vec![group(edge, demand, policy)];
@@ -103,11 +105,13 @@ pub fn estimate(
         .iter()
         .filter(|it| it.to == edge.to && it.from != edge.from);
     groups.extend(others.map(|it| {
+        let (calls, retries) = requests(dataset, it);
         let policy = Policy {
             timeout: advise::timeout_in_use(&it.calls),
+            retries,
             ..Policy::default()
         };
-        group(it, steps(&it.calls, &extent), policy)
+        group(it, steps(&calls, &extent), policy)
     }));
     let work = Spread::LogNormal {
         median: time(value(Key::Work)).unwrap_or(0),
@@ -154,6 +158,7 @@ fn told(
     dataset: &Dataset,
     edge: &Edge,
     served: &Served,
+    requests: usize,
     withheld: f64,
     key: Key,
 ) -> (String, String) {
@@ -162,12 +167,15 @@ fn told(
         Key::Demand => {
             let extent = dataset.table.extent().unwrap_or(0..1);
             let seconds = extent.end.abs_diff(extent.start).max(1) as f64 / S;
-            let all = (calls.len() as f64 + withheld) / seconds;
+            let all = (requests as f64 + withheld) / seconds;
             let source = match withheld > 0.0 {
+                false if requests < calls.len() => {
+                    "the calls of the file, tries of one counted once".to_owned()
+                }
                 false => "the calls of the file, as they came".to_owned(),
                 true => format!(
                     "{} and some {} that breakers withheld, estimated from the rates around",
-                    format::counted(calls.len() as u64, "call"),
+                    format::counted(requests as u64, "call"),
                     format::count(withheld.round() as u64)
                 ),
             };

@@ -37,6 +37,18 @@ impl Retries {
     }
 }
 
+/// The most tries of one logical call.
+pub fn most_tries(table: &SpanTable, calls: &Calls) -> u32 {
+    let before = earlier_tries(table, calls);
+    let mut tries = vec![1; before.len()];
+    for (at, before) in before.iter().enumerate() {
+        if let Some(earlier) = *before {
+            tries[at] += tries[earlier as usize];
+        }
+    }
+    tries.into_iter().max().unwrap_or(0)
+}
+
 /// Each logical call as one: from the start of its first try to the end of its last one, whose span
 /// and outcome it has.
 pub fn logical(table: &SpanTable, calls: &Calls) -> Calls {

@@ -1,20 +1,44 @@
 //! How many requests came, by time.
 //!
-//! Owns the steps of demand, and whether it is steady. Invariant: as many come as came. O(calls). Pinned by
+//! Owns the steps of demand, whether it is steady, and what was tried again. Invariant: as many come as came, tries of one
+//! once. O(calls). Pinned by
 //! `tests/it/estimate.rs`.
 
 use std::ops::Range;
 
-use herdscope_sim::{Demand, Point};
+use halfopen::companions::RetrySettings;
+use herdscope_sim::{Demand, Point, Retries};
 
 use super::key::{DAY, MOST_A_SECOND, round_rate};
 use super::{S, STEP};
 use crate::calls::{Calls, Edge};
 use crate::dataset::Dataset;
 use crate::observed::{observe, withheld};
+use crate::retries;
+
+/// Nobody means to try more often.
+const MOST_TRIES: u32 = 100;
 
 /// Of a longer file the steps would be more than anybody looks at, nanoseconds.
 const LONGEST: u64 = DAY;
+
+/// The calls of an edge with all tries of one as one, and how they are tried again, if they are.
+pub(super) fn requests(dataset: &Dataset, edge: &Edge) -> (Calls, Option<Retries>) {
+    let (table, calls) = (&dataset.table, &edge.calls);
+    let attempts = retries::most_tries(table, calls).min(MOST_TRIES);
+    let settings = RetrySettings {
+        attempts,
+        ..RetrySettings::default()
+    };
+    let retries = Retries {
+        settings,
+        budget: None,
+    };
+    (
+        retries::logical(table, calls),
+        (attempts > 1).then_some(retries),
+    )
+}
 
 /// The arrivals as they were, step by step, and as many as on average after them.
 pub(super) fn steps(calls: &Calls, time: &Range<i64>) -> Demand {

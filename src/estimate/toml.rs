@@ -42,6 +42,12 @@ impl Estimate {
             if let Some(timeout) = group.policy.timeout {
                 text += &format!("timeout = {}{}\n", time(timeout), source(Key::Timeout));
             }
+            if let Some(retries) = &group.policy.retries {
+                text += &format!(
+                    "retry = {{ attempts = {} }}  # the most tries of one call; the waits between them are assumed\n",
+                    retries.settings.attempts
+                );
+            }
             if let Some(breaker) = &group.policy.breaker {
                 text += &format!("breaker = {}\n", quoted(&breaker.to_string()));
             }

@@ -171,6 +171,41 @@ fn workers_are_told_in_any_century() {
 }
 
 #[test]
+fn tries_of_one_call_are_one_request() {
+    // Each second a request, of which every second one needs three tries.
+    let lines = (0..40).map(|at| {
+        let start = at * 1_000;
+        let call = |nth: i64, took: i64, how: &str| {
+            let start = start + nth * 200;
+            format!(
+                "t{at} c{at}-{nth} p{at} web client {start}+{took} {how} :GET\n\
+                 t{at} s{at}-{nth} c{at}-{nth} shop server {start}+{took} @shop-1 :GET\n"
+            )
+        };
+        let parent = format!("t{at} p{at} - web server {start}+900\n");
+        let calls = match at % 2 {
+            0 => call(0, 20, ""),
+            _ => call(0, 100, "timed_out") + &call(1, 100, "timed_out") + &call(2, 20, ""),
+        };
+        parent + &calls
+    });
+    let rows = crate::given::rows(&lines.collect::<String>());
+    let dataset = Dataset::of_rows("x".to_owned(), &rows);
+    let edge = dataset.edge(Some(&("web".to_owned(), "shop".to_owned())));
+    let edge = edge.expect("the edge");
+    assert_eq!(edge.calls.len(), 80);
+    let it = estimate(&dataset, edge, None, &[]);
+    let web = &it.scenario.groups[0];
+    assert_eq!(value(&it, Key::Demand), "1.00/s");
+    assert_eq!(web.demand, herdscope_sim::Demand::steady(1.0));
+    assert_eq!(web.policy.retries.map(|it| it.settings.attempts), Some(3));
+    let source = it.facts.iter().find(|it| it.key == Key::Demand);
+    assert!(source.is_some_and(|it| it.source.contains("tries of one counted once")));
+    let read = Scenario::from_toml(&it.to_toml()).expect("a scenario");
+    assert_eq!(read.groups, it.scenario.groups);
+}
+
+#[test]
 fn the_command_line_writes_a_scenario_that_it_runs() {
     let path = scratch("estimate").join("told.toml");
     let output = cli::run(&["estimate", &herd(), "--given", "pods=4,held=20ms"]);

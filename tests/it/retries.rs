@@ -44,6 +44,7 @@ fn tries_under_one_parent_are_one_call() {
         }
     );
     assert_eq!(edge.retries.amplification(), Some(2.0));
+    assert_eq!(retries::most_tries(&table(text), &edge.calls), 3);
 }
 
 #[test]
