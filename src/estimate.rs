@@ -1,12 +1,13 @@
 //! A scenario from a file: what the simulator needs to know of a service and its callers, told from their spans.
 //!
-//! Owns each figure's source (`key`: which there are; `served`: what the service's spans tell; `demand`; `toml`: the
-//! file). Invariants: nothing is taken from what the file does not show, but said to be assumed; what a person gives
+//! Owns each figure's source (`key`: which there are; `served`: what the service's spans tell; `demand`; `failures`; `toml`:
+//! the file). Invariants: nothing is taken from what the file does not show, but said to be assumed; what a person gives
 //! instead is taken as it is. What spans never tell (queues' lengths, autoscalers, cold starts, limits on processors) is
 //! off: a worker is held for as long as the throughput of full pods tells. O(spans · log). Pinned by
 //! `tests/it/estimate.rs`, against scenarios that are known.
 
 mod demand;
+mod failures;
 mod key;
 mod served;
 mod toml;
@@ -133,7 +134,9 @@ pub fn estimate(
             network: time(value(Key::Network)).unwrap_or(0),
             groups,
             services: vec![service],
-            faults: Vec::new(),
+            faults: failures::fault(&edge.calls, extent.start)
+                .into_iter()
+                .collect(),
             hands: Vec::new(),
         },
         facts,
@@ -212,7 +215,10 @@ fn told(
             ),
             None => (
                 "1ms".to_owned(),
-                "assumed: the service has no spans".to_owned(),
+                match served.starts.is_empty() {
+                    true => "assumed: the service has no spans".to_owned(),
+                    false => "assumed: all spans of the service failed".to_owned(),
+                },
             ),
         },
         Key::Held => match served.held(calls) {

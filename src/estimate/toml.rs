@@ -33,9 +33,9 @@ impl Estimate {
             let source = |key: Key| if at == 0 { source(key) } else { String::new() };
             text += &format!(
                 "\n[[client]]\nname = {}\ninstances = {}\ncalls = {}\nrate = {}{}\n",
-                quoted(&group.name),
+                name(&group.name),
                 group.instances,
-                quoted(&it.services[group.calls].name),
+                name(&it.services[group.calls].name),
                 demand(&group.demand),
                 source(Key::Demand)
             );
@@ -53,7 +53,7 @@ impl Estimate {
             }
         }
         for service in &it.services {
-            text += &format!("\n[[service]]\nname = {}\n", quoted(&service.name));
+            text += &format!("\n[[service]]\nname = {}\n", name(&service.name));
             if let Some(proxy) = &service.proxy {
                 text += &format!("proxy = {}\n", quoted(proxy));
             }
@@ -73,6 +73,18 @@ impl Estimate {
             text += &format!("start = {}\n", spread(&service.start));
             text += &format!("least_loaded = \"{}%\"\n", service.least_loaded * 100.0);
         }
+        for fault in &it.faults {
+            let thousandths = (fault.fails * 1e3).round() as u32;
+            text += &format!(
+                "\n[[fault]]  # from the first call that failed by itself to the last one\nservice = {}\nat = \"{}ms\"\n\
+                 lasts = \"{}ms\"\nfails = \"{}.{}%\"  # of the calls that were answered then, well or not\n",
+                name(&it.services[fault.service].name),
+                fault.at / 1_000_000,
+                fault.lasts / 1_000_000,
+                thousandths / 10,
+                thousandths % 10
+            );
+        }
         text
     }
 }
@@ -88,6 +100,11 @@ fn demand(it: &Demand) -> String {
         "[{}]",
         it.0.iter().map(point).collect::<Vec<_>>().join(", ")
     )
+}
+
+/// The name of a service, of which the file may have told none.
+fn name(text: &str) -> String {
+    quoted(if text.is_empty() { "unnamed" } else { text })
 }
 
 /// A string of TOML.

@@ -206,6 +206,55 @@ fn tries_of_one_call_are_one_request() {
 }
 
 #[test]
+fn what_failed_by_itself_is_a_fault() {
+    // A call each 100 ms. From 5 s to 15 s three of four are answered badly; one in a while
+    // is cut.
+    let lines = (0..300).map(|at| {
+        let how = match at {
+            _ if at % 50 == 49 => "timed_out",
+            50..150 if at % 4 > 0 => "failed",
+            _ => "",
+        };
+        let start = at * 100;
+        let took = if how == "timed_out" { 200 } else { 30 };
+        format!("t{at} c{at} - web client {start}+{took} {how}\nt{at} s{at} c{at} shop server {start}+20 {how}\n")
+    });
+    let dataset = Dataset::of_rows(
+        "x".to_owned(),
+        &crate::given::rows(&lines.collect::<String>()),
+    );
+    let it = estimate(&dataset, &dataset.edges[0], None, &[]);
+    let [fault] = &it.scenario.faults[..] else {
+        panic!("{:?}", it.scenario.faults);
+    };
+    // From the 50th to the 147th 24 went well, and one was cut.
+    assert_eq!((fault.at, fault.lasts), (5_000_000_000, 9_701_000_000));
+    assert_eq!(fault.fails, 0.753);
+    let read = Scenario::from_toml(&it.to_toml()).expect("a scenario");
+    assert_eq!(
+        (read.faults[0].at, read.faults[0].lasts),
+        (fault.at, fault.lasts)
+    );
+    assert!((read.faults[0].fails - fault.fails).abs() < 1e-9);
+    let run = simulate(&read, 1).expect("a run");
+    let share = run.summary.failed as f64 / run.summary.requests as f64;
+    assert!((share - 0.24).abs() < 0.06, "{:?}", run.summary);
+}
+
+#[test]
+fn where_all_failed_the_time_is_assumed_for_that() {
+    let text = "a c - web client 0+30 failed\na s c shop server 0+20 failed";
+    let dataset = Dataset::of_rows("x".to_owned(), &crate::given::rows(text));
+    let it = estimate(&dataset, &dataset.edges[0], None, &[]);
+    let text = it.to_toml();
+    assert!(
+        text.contains("work = \"1ms\"  # assumed: all spans of the service failed"),
+        "{text}"
+    );
+    assert!(text.contains("fails = \"100.0%\""), "{text}");
+}
+
+#[test]
 fn the_command_line_writes_a_scenario_that_it_runs() {
     let path = scratch("estimate").join("told.toml");
     let output = cli::run(&["estimate", &herd(), "--given", "pods=4,held=20ms"]);
