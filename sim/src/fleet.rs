@@ -10,8 +10,9 @@ use crate::autoscaler::{Autoscaler, Metric, PodSeen};
 use crate::calls::{Caller, Of};
 use crate::draw::Stream;
 use crate::pods::{Phase, Pod};
+use crate::run::Sample;
 use crate::scenario::Service;
-use crate::world::{Event, Sample, World, instance_name};
+use crate::world::{Event, World, instance_name};
 
 /// How often services are sampled, nanoseconds.
 pub(crate) const SAMPLED: i64 = 1_000_000_000;

@@ -18,8 +18,10 @@ mod health;
 mod keys;
 mod pods;
 mod remedies;
+mod run;
 pub mod samples;
 mod scenario;
+mod serving;
 mod simulation;
 mod spans;
 mod summary;
@@ -32,6 +34,7 @@ pub use autoscaler::{Hpa, Metric};
 #[cfg(feature = "text")]
 pub use keys::ScenarioError;
 pub use remedies::{HORIZON, Remedy, Variant, fingerprint, variants};
+pub use run::{Run, Sample, StateChange};
 pub use scenario::{
     Act, Cold, Demand, Fault, Group, Hand, Point, Policy, Priority, Retries, Scenario, Service,
     Shedding, Spread,
@@ -39,4 +42,3 @@ pub use scenario::{
 pub use simulation::{Simulation, simulate};
 pub use summary::Summary;
 pub use tally::{Figures, Tally};
-pub use world::{Run, Sample, StateChange};

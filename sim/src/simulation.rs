@@ -5,8 +5,9 @@
 
 use halfopen::ConfigError;
 
+use crate::run::Run;
 use crate::scenario::Scenario;
-use crate::world::{Event, Run, World};
+use crate::world::{Event, World};
 
 /// A step has no more: whoever runs it can end it between two of them.
 const MOST_EVENTS: u32 = 10_000;

@@ -2,15 +2,17 @@
 //!
 //! Owns the spans of a run: a client span for each attempt that has ended, the proxy's and the service's where
 //! they have. Invariant: a trace is one request of a group with all that was done for it, also after its
-//! caller had gone; times are those of the run, to the nanosecond. O(attempts). Pinned by `tests/herd.rs`.
+//! caller had gone; times are those of the run, to the nanosecond. O(attempts). Pinned by
+//! `tests/it/simulate.rs` of the workspace.
 
 use herdscope_reader::outcome::Outcome;
 use herdscope_reader::rows::{Kind, SpanRow, SpanRows};
 
 use crate::calls::{Answer, NEVER, NONE, Of};
 use crate::draw::{Draws, Stream};
+use crate::run::Run;
 use crate::scenario::Scenario;
-use crate::world::{Run, instance_name};
+use crate::world::instance_name;
 
 /// What clients say when the time is up.
 const TIMED_OUT: &str = "context deadline exceeded";

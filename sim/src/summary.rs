@@ -4,8 +4,8 @@
 //! `in_flight_at_end`. O(requests + attempts). Pinned by `tests/conservation.rs`.
 
 use crate::calls::{Answer, Fate, NEVER, NONE, Of};
+use crate::run::Run;
 use crate::scenario::Scenario;
-use crate::world::Run;
 
 /// The figures of a run. Requests are those of the groups; what services ask of each other is in none of them.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,77 +1,25 @@
 //! The run: what each event does.
 //!
-//! Owns the way of a request: its caller asks its stack, the attempt travels, waits for a worker, is worked
-//! on (perhaps while another service is called), and its answer travels back, to a caller that may have gone
-//! by then. Invariant: each request has one fate, and each attempt leaves the service once. O(events · log).
-//! Pinned by `tests/conservation.rs`, `tests/queues.rs` and `tests/herd.rs`.
+//! Owns what callers do: they ask their stacks, send attempts, get answers or give up, and try again; what
+//! happens at the services is in `serving`, and the life of their pods in `fleet`. Invariant: each request has
+//! one fate. O(events · log). Pinned by `tests/conservation.rs`, `tests/queues.rs` and `tests/incidents.rs`.
 
 use std::rc::Rc;
 
+use halfopen::ConfigError;
 use halfopen::companions::{Ended, Failure, Retried};
-use halfopen::{Cause, ConfigError, State};
 use herdscope_reader::column::Column;
 use herdscope_reader::order;
 
-use crate::calls::{Answer, AtCallee, Attempt, Caller, Fate, NONE, NotMade, Of, Request};
+use crate::calls::{Answer, Attempt, Caller, Fate, NONE, NotMade, Of, Request};
 use crate::draw::{Draws, Stream};
 use crate::events::Events;
 use crate::fleet::{Running, SAMPLED};
 use crate::health::Health;
-use crate::pods::{Offer, Phase, Pod, Taken};
-use crate::scenario::{Act, Fault, Scenario, Spread};
+use crate::pods::{Phase, Pod};
+use crate::run::{Run, Sample, StateChange};
+use crate::scenario::{Act, Scenario};
 use crate::summary::{self, Summary};
-
-/// What happened.
-#[derive(Debug)]
-pub struct Run {
-    /// The figures.
-    pub summary: Summary,
-    /// Each change of a breaker of a group, by time.
-    pub states: Vec<StateChange>,
-    /// The services, a second apart.
-    pub samples: Vec<Sample>,
-    /// When it was over, nanoseconds since the beginning.
-    pub end: i64,
-    pub(crate) health: Health,
-    pub(crate) callers: Column<Caller>,
-    pub(crate) requests: Column<Request>,
-    pub(crate) attempts: Column<Attempt>,
-    pub(crate) pods: Column<Pod>,
-}
-
-/// A change of state of a breaker, as the breaker itself tells it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StateChange {
-    /// Nanoseconds since the beginning.
-    pub at: i64,
-    /// A place in [`Scenario::groups`].
-    pub group: u32,
-    /// The process.
-    pub instance: u32,
-    /// The state that it left.
-    pub from: State,
-    /// The state that it entered.
-    pub to: State,
-    /// Why.
-    pub cause: Cause,
-}
-
-/// A service at some time.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sample {
-    /// Nanoseconds since the beginning.
-    pub at: i64,
-    /// A place in [`Scenario::services`].
-    pub service: u32,
-    /// Pods that are there, and those of them that take requests.
-    pub pods: u32,
-    /// See `pods`.
-    pub ready: u32,
-    /// Requests that wait at them.
-    pub waiting: u32,
-    /// How busy their workers were in the second before, per cent.
-    pub busy: f64,
-}
 
 /// Something that happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -98,26 +46,6 @@ pub(crate) enum Event {
     Hand(u32),
 }
 
-impl Run {
-    /// Requests at each pod, times nanoseconds, as its integrals have it.
-    #[doc(hidden)]
-    pub fn time_at_pods(&self) -> Vec<i64> {
-        let time = |it: &Pod| it.integrals().busy + it.integrals().waiting;
-        self.pods.iter().map(time).collect()
-    }
-
-    /// The same, by the attempts: Little's law without a limit (Little, 1961).
-    #[doc(hidden)]
-    pub fn time_of_attempts(&self) -> Vec<i64> {
-        let mut times = vec![0; self.pods.len()];
-        for attempt in self.attempts.iter().filter(|it| it.pod != NONE) {
-            let end = attempt.left.min(self.end);
-            times[attempt.pod as usize] += (end - attempt.reached).max(0);
-        }
-        times
-    }
-}
-
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) scenario: Rc<Scenario>,
@@ -127,8 +55,8 @@ pub(crate) struct World {
     pub(crate) callers: Column<Caller>,
     /// Those of each group.
     of_group: Column<std::ops::Range<u32>>,
-    requests: Column<Request>,
-    attempts: Column<Attempt>,
+    pub(crate) requests: Column<Request>,
+    pub(crate) attempts: Column<Attempt>,
     pub(crate) pods: Column<Pod>,
     pub(crate) services: Column<Running>,
     states: Vec<StateChange>,
@@ -210,8 +138,6 @@ impl World {
         Ok(())
     }
 
-    // Callers.
-
     fn next_arrival(&mut self, caller: u32) {
         let Of::Group(group) = self.callers[caller as usize].of else {
             return;
@@ -225,7 +151,12 @@ impl World {
         }
     }
 
-    fn request(&mut self, caller: u32, parent: u32, priority: halfopen::companions::Priority) {
+    pub(crate) fn request(
+        &mut self,
+        caller: u32,
+        parent: u32,
+        priority: halfopen::companions::Priority,
+    ) {
         let key = match parent {
             NONE => u64::from(caller) << 40 | self.callers[caller as usize].requests << 7,
             parent => {
@@ -332,212 +263,8 @@ impl World {
         }
     }
 
-    // Services.
-
-    /// How long a message takes to a service.
-    fn way(&self, service: u32) -> i64 {
-        let hops = 1 + u64::from(self.scenario.services[service as usize].proxy.is_some());
-        (hops * self.scenario.network) as i64
-    }
-
-    fn reach(&mut self, attempt: u32) {
-        let request = self.attempts[attempt as usize].request;
-        let service = self.callers[self.requests[request as usize].caller as usize].service;
-        let Some(pod) = self.balance(service) else {
-            self.refuse(attempt);
-            return;
-        };
-        let priority = self.requests[request as usize].priority;
-        let it = &mut self.attempts[attempt as usize];
-        (it.pod, it.at_callee, it.reached) = (pod, AtCallee::Queued, self.now);
-        match self.pods[pod as usize].offer(self.now, attempt, priority) {
-            Offer::Waits => {}
-            Offer::InsteadOf(other) => self.refuse(other),
-            Offer::Refused => self.refuse(attempt),
-        }
-        self.begin(pod);
-    }
-
-    /// A pod for a request: the one with the fewest of all, or any.
-    fn balance(&mut self, service: u32) -> Option<u32> {
-        let running = &mut self.services[service as usize];
-        let nth = running.balanced;
-        running.balanced += 1;
-        let ready = &running.ready;
-        let stream = Stream::Balance(service);
-        let any = *ready.get(self.draws.below(stream, 2 * nth, ready.len() as u64) as usize)?;
-        let share = self.scenario.services[service as usize].least_loaded;
-        if self.draws.unit(stream, 2 * nth + 1) >= share {
-            return Some(any);
-        }
-        // Of equals the one that chance has chosen, or the next after it.
-        let first = ready.iter().position(|&it| it == any)?;
-        let from_there = ready[first..].iter().chain(&ready[..first]);
-        from_there
-            .copied()
-            .min_by_key(|&it| self.pods[it as usize].load())
-    }
-
-    /// Lets the free workers of a pod begin.
-    fn begin(&mut self, pod: u32) {
-        let service = self.pods[pod as usize].service;
-        let workers = self.scenario.services[service as usize].workers;
-        while self.pods[pod as usize].busy < workers {
-            match self.pods[pod as usize].take(self.now) {
-                None => break,
-                Some(Taken::Shed(attempt)) => self.refuse(attempt),
-                Some(Taken::Serve(attempt)) => self.work(pod, attempt),
-            }
-        }
-    }
-
-    fn work(&mut self, pod: u32, attempt: u32) {
-        let service = self.pods[pod as usize].service;
-        self.pods[pod as usize].work(self.now, true);
-        let scenario = self.scenario.clone();
-        let of = &scenario.services[service as usize];
-        let key = self.key(attempt);
-        let draw = |stream, spread: Spread| self.draws.time(stream, key, spread);
-        let work = match self.fault(service).and_then(|it| it.takes) {
-            Some(takes) => takes,
-            None => draw(Stream::Work(service), of.work),
-        };
-        let held = of.held.map_or(0, |it| draw(Stream::Held(service), it));
-        let beside = f64::from(self.pods[pod as usize].busy - 1);
-        let slower = self.cold(pod) * (1.0 + of.slowing * beside);
-        let held = ((held.max(work) as f64 * slower) as u64).max(work);
-        let it = &mut self.attempts[attempt as usize];
-        (it.at_callee, it.taken) = (AtCallee::Working, self.now);
-        let end = self.pods[pod as usize].work_until(self.now, held, of.cpu);
-        (it.work_start, it.work_end) = (end.saturating_sub_unsigned(work), end);
-        self.events.put(end, Event::Worked(attempt));
-    }
-
-    /// Names what an attempt draws.
-    fn key(&self, attempt: u32) -> u64 {
-        let it = &self.attempts[attempt as usize];
-        self.requests[it.request as usize].key | u64::from(it.nth)
-    }
-
-    /// How many times longer a pod holds a worker because it has just started.
-    fn cold(&self, pod: u32) -> f64 {
-        let it = &self.pods[pod as usize];
-        let Some(cold) = self.scenario.services[it.service as usize].cold else {
-            return 1.0;
-        };
-        let few = self.services[it.service as usize].ready.len() as u32 <= cold.pods;
-        if few || it.done < cold.requests {
-            return cold.factor;
-        }
-        let warm = f64::from(it.done - cold.requests) / f64::from(cold.warming.max(1));
-        1.0 + (cold.factor - 1.0) * (1.0 - warm).max(0.0)
-    }
-
-    fn fault(&self, service: u32) -> Option<&Fault> {
-        let now = self.now as u64;
-        let mut faults = self.scenario.faults.iter();
-        faults.find(|it| {
-            it.service == service as usize && (it.at..it.at.saturating_add(it.lasts)).contains(&now)
-        })
-    }
-
-    /// A worker has done its own part: it answers, or calls another service first.
-    fn worked(&mut self, attempt: u32) {
-        if self.attempts[attempt as usize].at_callee != AtCallee::Working {
-            return;
-        }
-        let pod = self.attempts[attempt as usize].pod;
-        let (service, caller) = (
-            self.pods[pod as usize].service,
-            self.pods[pod as usize].caller,
-        );
-        let chance = self.fault(service).map_or(0.0, |it| it.fails);
-        let fails =
-            chance > 0.0 && self.draws.unit(Stream::Fails(service), self.key(attempt)) < chance;
-        if caller == NONE || fails || self.needs(attempt) == Some(service as usize) {
-            self.leave(attempt, !fails);
-            return;
-        }
-        self.pods[pod as usize].call(self.now, true);
-        let it = &mut self.attempts[attempt as usize];
-        (it.at_callee, it.child) = (AtCallee::Calling, self.requests.len() as u32);
-        let request = self.attempts[attempt as usize].request;
-        let priority = self.requests[request as usize].priority;
-        self.request(caller, attempt, priority);
-    }
-
-    /// The last service that is needed for what an attempt was made for. O(tiers).
-    fn needs(&self, mut attempt: u32) -> Option<usize> {
-        loop {
-            let request = &self.requests[self.attempts[attempt as usize].request as usize];
-            if let Of::Group(group) = self.callers[request.caller as usize].of {
-                return self.scenario.groups[group as usize].needs;
-            }
-            attempt = request.parent;
-        }
-    }
-
-    /// An attempt leaves its worker with an answer.
-    fn leave(&mut self, attempt: u32, good: bool) {
-        if self.free(attempt) {
-            let request = self.attempts[attempt as usize].request;
-            let caller = self.requests[request as usize].caller;
-            let back = self.way(self.callers[caller as usize].service);
-            self.events
-                .put(self.now + back, Event::Answered(attempt, good));
-        }
-    }
-
-    /// The worker of an attempt is free for the next one; whether there was one.
-    fn free(&mut self, attempt: u32) -> bool {
-        let it = &mut self.attempts[attempt as usize];
-        let calling = match it.at_callee {
-            AtCallee::Working => false,
-            AtCallee::Calling => true,
-            _ => return false,
-        };
-        let end = it.work_end;
-        (it.at_callee, it.work_end, it.left) = (AtCallee::Done, self.now, self.now);
-        it.work_start = it.work_start.min(self.now);
-        let pod = it.pod;
-        if !calling && end > self.now {
-            let service = self.pods[pod as usize].service as usize;
-            let quota = self.scenario.services[service].cpu;
-            self.pods[pod as usize].give_back(self.now, end, quota);
-        }
-        if calling {
-            self.pods[pod as usize].call(self.now, false);
-        }
-        self.pods[pod as usize].work(self.now, false);
-        self.begin(pod);
-        self.end_pod_if_idle(pod);
-        true
-    }
-
-    /// A service does not take an attempt.
-    fn refuse(&mut self, attempt: u32) {
-        let it = &mut self.attempts[attempt as usize];
-        (it.at_callee, it.left) = (AtCallee::Gone, self.now);
-        let caller = self.requests[it.request as usize].caller;
-        let back = self.way(self.callers[caller as usize].service);
-        self.events.put(self.now + back, Event::Refused(attempt));
-    }
-
-    /// The caller of an attempt has gone, and its service hears of it.
-    fn gone_away(&mut self, attempt: u32) {
-        let it = &mut self.attempts[attempt as usize];
-        let (pod, child) = (it.pod, it.child);
-        if it.at_callee == AtCallee::Queued {
-            (it.at_callee, it.left) = (AtCallee::Gone, self.now);
-            self.pods[pod as usize].cancel(self.now, attempt);
-            self.end_pod_if_idle(pod);
-        } else if self.free(attempt) && child != NONE {
-            self.give_up(child);
-        }
-    }
-
     /// Nobody waits for a request any more.
-    fn give_up(&mut self, request: u32) {
+    pub(crate) fn give_up(&mut self, request: u32) {
         let it = &mut self.requests[request as usize];
         if it.fate != Fate::InFlight {
             return;
