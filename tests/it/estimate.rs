@@ -280,6 +280,19 @@ fn the_command_line_writes_a_scenario_that_it_runs() {
 }
 
 #[test]
+fn services_without_a_name_have_one_in_the_scenario() {
+    let text = "trace_id,span_id,parent_span_id,service.name,name,kind,start_time,duration_ms,status\n\
+        a,1,,web,GET,client,2026-01-05T10:00:00.000Z,30,OK\na,2,1,,GET,server,2026-01-05T10:00:00.001Z,20,OK\n\
+        b,3,,web,GET,client,2026-01-05T10:00:01.000Z,30,OK\nb,4,3,,GET,server,2026-01-05T10:00:01.001Z,20,OK\n";
+    let path = scratch("estimate").join("unnamed.csv");
+    fs::write(&path, text).expect("a file");
+    let output = cli::run(&["estimate", &path.display().to_string()]);
+    let scenario =
+        Scenario::from_toml(&String::from_utf8_lossy(&output.stdout)).expect("a scenario");
+    assert_eq!(scenario.services[0].name, "unnamed");
+}
+
+#[test]
 fn a_figure_that_cannot_be_given_is_said_with_what_can() {
     for (given, expected) in [
         (
