@@ -346,7 +346,7 @@ fn every_remedy_of_what_can_be_read_can_be_run() {
     let service = "name = \"shop\"\nwork = \"365d\"\nworkers = 10000\npods = 10000\ncold = { factor = 1000, pods = 10000 }\n";
     let text = format!(
         "name = \"x\"\nduration = \"1ms\"\n[[client]]\nname = \"web\"\nrate = \"1000000/s\"\ncalls = \"shop\"\n\
-         timeout = \"1ns\"\nbulkhead = 1000000\nretry = {{ base = \"1ns\", cap = \"1ns\" }}\n\
+         timeout = \"1ns\"\nretry = {{ base = \"1ns\", cap = \"1ns\" }}\n\
          breaker = \"window=1000000,min=1000000,consecutive=1,open=1ns,probes=10000\"\n[[service]]\n{service}"
     );
     let told = Scenario::from_toml(&text).expect("a scenario");
