@@ -134,9 +134,7 @@ pub fn estimate(
             network: time(value(Key::Network)).unwrap_or(0),
             groups,
             services: vec![service],
-            faults: failures::fault(&edge.calls, extent.start)
-                .into_iter()
-                .collect(),
+            faults: failures::fault(&edge.calls, &extent).into_iter().collect(),
             hands: Vec::new(),
         },
         facts,

@@ -153,9 +153,12 @@ impl Scenario {
     }
 
     /// When the last fault is over, the last hand has acted, and the last rate within the horizon of remedies has
-    /// been reached, nanoseconds. Demand may go on changing for ever.
+    /// been reached, nanoseconds. Demand may go on changing for ever, and a fault that lasts to the end is never over.
     pub(crate) fn changes_until(&self) -> u64 {
-        let faults = self.faults.iter().map(|it| it.at.saturating_add(it.lasts));
+        let faults = self.faults.iter().map(|it| {
+            let end = it.at.saturating_add(it.lasts);
+            if end < self.duration { end } else { it.at }
+        });
         let hands = self.hands.iter().map(|it| it.at);
         let rates = self.groups.iter().flat_map(|it| &it.demand.0);
         let rates = rates.map(|it| it.at).filter(|&it| it < HORIZON);

@@ -289,6 +289,15 @@ fn a_run_does_not_end_before_what_is_to_come() {
 }
 
 #[test]
+fn a_fault_that_is_never_over_prolongs_nothing() {
+    for (lasts, expected) in [("118m", 7_200 * S), ("119m", HORIZON), ("5h", HORIZON)] {
+        let told = simple("20/s", "2h", &fault("1m", lasts));
+        let it = with(&told, &[Remedy::AsItWas]);
+        assert_eq!(it.scenario.duration, expected, "{lasts}");
+    }
+}
+
+#[test]
 fn demand_that_goes_on_changing_prolongs_nothing() {
     let mut told = simple("20/s", "3h", &fault("1m", "1m"));
     told.groups[0].demand.0 = (0..1_000)

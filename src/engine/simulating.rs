@@ -4,7 +4,7 @@
 //! work. Pinned by `tests/it/supposed.rs`.
 
 use halfopen::{Config, ConfigError};
-use herdscope_sim::{Remedy, Scenario, Simulation, Tally, Variant};
+use herdscope_sim::{HORIZON, Remedy, Scenario, Simulation, Tally, Variant};
 
 use crate::calls::Edge;
 use crate::dataset::Dataset;
@@ -15,10 +15,10 @@ use crate::supposed::Supposed;
 /// So many seeds stand behind the table.
 pub const RUNS: usize = 50;
 
-/// No run for the plot has more requests than this, or it would not be there soon.
+/// No run has more requests than this, or it would not be there soon, unless within the horizon of remedies.
 const MOST_REQUESTS: f64 = 500_000.0;
 
-/// No run for the plot is longer: each second of it has its samples.
+/// No run is longer: each second of it has its samples.
 const LONGEST: u64 = 86_400_000_000_000;
 
 /// Seconds of a scenario that are run in a step.
@@ -84,7 +84,7 @@ impl Simulating {
             sets.push(supposed.remedies.clone());
         }
         let variants = sets.iter().map(|it| Variant::new(&told, it));
-        let variants: Vec<Variant> = variants.collect::<Result<_, _>>().map_err(refused)?;
+        let mut variants: Vec<Variant> = variants.collect::<Result<_, _>>().map_err(refused)?;
         let mut plot = variants
             .last()
             .map_or_else(|| told.clone(), |it| it.scenario.clone());
@@ -98,8 +98,12 @@ impl Simulating {
             .iter()
             .map(|it| it.demand.0.iter().map(|it| it.rate).fold(0.0, f64::max))
             .sum();
-        let most = MOST_REQUESTS / rate.max(1e-3) * 1e9;
-        plot.duration = plot.duration.min(most as u64).min(LONGEST);
+        let most = ((MOST_REQUESTS / rate.max(1e-3) * 1e9) as u64).min(LONGEST);
+        plot.duration = plot.duration.min(most);
+        // What a file has late makes the runs of remedies long.
+        for it in &mut variants {
+            it.scenario.duration = it.scenario.duration.min(most.max(HORIZON));
+        }
         Ok(Simulating {
             facts,
             tallies: vec![Tally::default(); variants.len()],

@@ -242,6 +242,27 @@ fn what_failed_by_itself_is_a_fault() {
 }
 
 #[test]
+fn what_failed_until_the_end_is_not_over() {
+    // A call a second, for half an hour; some fail from the 20th on, the last one at 1,780 s.
+    let lines = (0..1_800).map(|at| {
+        let how = if at % 20 == 0 && at > 0 { "failed" } else { "" };
+        let start = at * 1_000;
+        format!("t{at} c{at} - web client {start}+30 {how}\nt{at} s{at} c{at} shop server {start}+20 {how}\n")
+    });
+    let dataset = Dataset::of_rows(
+        "x".to_owned(),
+        &crate::given::rows(&lines.collect::<String>()),
+    );
+    let it = estimate(&dataset, &dataset.edges[0], None, &[]).scenario;
+    let fault = it.faults[0];
+    assert_eq!((fault.at, fault.fails), (20_000_000_000, 0.051));
+    assert!(fault.at + fault.lasts >= it.duration, "{fault:?}");
+    // So that remedies are judged within ten minutes.
+    let variant = Variant::new(&it, &[Remedy::AsItWas]).expect("settings");
+    assert_eq!(variant.scenario.duration, herdscope_sim::HORIZON);
+}
+
+#[test]
 fn where_all_failed_the_time_is_assumed_for_that() {
     let text = "a c - web client 0+30 failed\na s c shop server 0+20 failed";
     let dataset = Dataset::of_rows("x".to_owned(), &crate::given::rows(text));
