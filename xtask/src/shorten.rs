@@ -48,13 +48,8 @@ pub fn shorten(folder: &Path) -> Result<()> {
     write(wasm, &module)?;
     write(Path::new(&glue), glued(&text, &short).as_bytes())?;
     let of = |kind: &'static str| files.iter().filter(move |it| has_ending(it, kind));
-    for path in of("html") {
-        let text = String::from_utf8(read(path)?)
-            .map_err(|_| format!("{} is no UTF-8 text", path.display()))?;
-        write(path, flush(&text).as_bytes())?;
-    }
-    let others: Vec<&Path> = of("js").chain(of("css")).map(PathBuf::as_path).collect();
-    minify(&others)
+    let scripts: Vec<&Path> = of("js").chain(of("css")).map(PathBuf::as_path).collect();
+    minify(&scripts)
 }
 
 fn has_ending(path: &Path, ending: &str) -> bool {
@@ -158,18 +153,6 @@ fn minify(files: &[&Path]) -> Result<()> {
     Ok(())
 }
 
-/// Markup without indentation, but for what stands as it is written.
-fn flush(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut as_written = false;
-    for line in text.lines() {
-        out.push_str(if as_written { line } else { line.trim_start() });
-        out.push('\n');
-        as_written = (as_written || line.contains("<pre")) && !line.contains("</pre>");
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,14 +193,6 @@ mod tests {
         assert_eq!(
             glued(glue, &short),
             "{ $0() { say(`it's __wbg_alert_01234`) }, __wbg_kept_4567: 1 }"
-        );
-    }
-
-    #[test]
-    fn indentation_goes_but_where_it_shows() {
-        assert_eq!(
-            flush("<p>\n    a\n  <pre>x</pre>\n  <pre>a\n  b\n  c</pre>\n  d\n"),
-            "<p>\na\n<pre>x</pre>\n<pre>a\n  b\n  c</pre>\nd\n"
         );
     }
 
