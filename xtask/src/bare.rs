@@ -13,6 +13,8 @@ use crate::run::{cargo, run, say};
 use crate::{Result, tools, workspace};
 
 const PACKAGE: &str = "halfopen-bare";
+/// The profile of what has a budget, as the page.
+const SMALL: &str = "small";
 const WASM: &str = "wasm32-unknown-unknown";
 
 /// A target that has no `std` at all, and no atomic words of 64 bits.
@@ -55,8 +57,8 @@ pub fn check() -> Result<()> {
         return Ok(());
     }
     run(cargo()
-        .args(["build", "--quiet", "--package", PACKAGE, "--release"])
-        .args(["--target", MICROCONTROLLER]))?;
+        .args(["build", "--quiet", "--package", PACKAGE])
+        .args(["--profile", SMALL, "--target", MICROCONTROLLER]))?;
     say(format!("{MICROCONTROLLER}: builds"));
     Ok(())
 }
@@ -68,11 +70,18 @@ pub fn build() -> Result<PathBuf> {
     let target = workspace().join(target);
     run(cargo()
         .args(["rustc", "--quiet", "--package", PACKAGE, "--lib"])
-        .args(["--crate-type", "cdylib", "--release", "--target", WASM])
+        .args([
+            "--crate-type",
+            "cdylib",
+            "--profile",
+            SMALL,
+            "--target",
+            WASM,
+        ])
         .arg("--target-dir")
         .arg(&target)
         .args(["--", "-C", "strip=symbols"]))?;
-    Ok(target.join(WASM).join("release/halfopen_bare.wasm"))
+    Ok(target.join(WASM).join(SMALL).join("halfopen_bare.wasm"))
 }
 
 /// What a module imports, as `module.name`; `None` if it is none.
