@@ -47,7 +47,7 @@ const CHECKS: &[Check] = &[
     },
     Check {
         name: "clippy-wasm",
-        about: "lints of the library as the page has it, and of the bare module",
+        about: "lints of the library as the page has it, of what its benchmarks call, and of the bare module",
         run: clippy_wasm,
     },
     Check {
@@ -313,8 +313,9 @@ fn clippy(_: &Machine) -> Result<()> {
 fn clippy_wasm(_: &Machine) -> Result<()> {
     // One after the other: together, the features of the one would be those of the other.
     let page = ["--package", "herdscope-page"].as_slice();
+    let bench = ["--package", "herdscope-bench"].as_slice();
     let module = ["--package", "halfopen-bare"].as_slice();
-    for package in [page, module] {
+    for package in [page, bench, module] {
         run(cargo().args(["clippy", "--lib"]).args(package).args([
             "--target",
             "wasm32-unknown-unknown",

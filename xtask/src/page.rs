@@ -1,5 +1,6 @@
 //! The page: from sources to `pkg/`, the folder that any static host can serve.
 
+use std::fs;
 use std::path::PathBuf;
 
 use crate::run::{cargo, run, say};
@@ -9,6 +10,18 @@ use crate::{Result, workspace};
 /// Where the built page is; the same as `dist` in Trunk.toml.
 pub fn folder() -> PathBuf {
     workspace().join("pkg")
+}
+
+/// What index.html has wasm-opt do.
+pub fn wasm_opt_options() -> Result<Vec<String>> {
+    let path = workspace().join("index.html");
+    let text = fs::read_to_string(&path)
+        .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let options = text
+        .split_once("data-wasm-opt-params=\"")
+        .and_then(|(_, rest)| rest.split_once('"'))
+        .ok_or_else(|| format!("{} has no data-wasm-opt-params", path.display()))?;
+    Ok(options.0.split_whitespace().map(str::to_owned).collect())
 }
 
 /// Builds the page for release.

@@ -231,28 +231,44 @@ impl Pin {
                     .env_remove("CARGO_BUILD_TARGET_DIR");
                 run(&mut command)
             }
-            Source::Npm { package } => {
-                say(format!(
-                    "installing {} {version} into {}",
-                    self.name,
-                    root.display()
-                ));
-                run(Command::new("npm")
-                    .args([
-                        "install",
-                        "--no-audit",
-                        "--no-fund",
-                        "--loglevel=error",
-                        "--prefix",
-                    ])
-                    .arg(root)
-                    .arg(format!("{package}@{version}")))
-            }
+            Source::Npm { package } => npm_install(package, version, root),
         }
         .map_err(|error| {
             let Pin { name, lacking, .. } = self;
             format!("{error}; without {name} {version} {lacking}")
         })
+    }
+}
+
+fn npm_install(package: &str, version: &str, root: &Path) -> Result<()> {
+    say(format!(
+        "installing {package} {version} into {}",
+        root.display()
+    ));
+    run(Command::new("npm")
+        .args([
+            "install",
+            "--no-audit",
+            "--no-fund",
+            "--loglevel=error",
+            "--prefix",
+        ])
+        .arg(root)
+        .arg(format!("{package}@{version}")))
+}
+
+/// A file of an npm package that a benchmark runs beside ours, installed when it is missing.
+pub fn npm_file(package: &str, version: &str, file: &str) -> Result<PathBuf> {
+    let root = cache()?.join(format!("{package}-{version}"));
+    let path = root.join("node_modules").join(package).join(file);
+    if !path.exists() {
+        fs::create_dir_all(&root)
+            .map_err(|error| format!("cannot make {}: {error}", root.display()))?;
+        npm_install(package, version, &root)?;
+    }
+    match path.exists() {
+        true => Ok(path),
+        false => Err(format!("{package} {version} has no {file}")),
     }
 }
 
@@ -282,10 +298,16 @@ impl Toolbox {
         })
     }
 
-    /// The command that runs trunk with the other tools on its PATH.
-    pub fn trunk(&self) -> Command {
-        let mut command = Command::new("trunk");
+    /// The command that runs one of the tools, with the others on its PATH.
+    pub fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
         command.current_dir(workspace()).env("PATH", &self.path);
+        command
+    }
+
+    /// The command that runs trunk.
+    pub fn trunk(&self) -> Command {
+        let mut command = self.command("trunk");
         // This trunk takes NO_COLOR for a switch that wants `true` or `false` and refuses `1`.
         if env::var_os("NO_COLOR").is_some() {
             command.env("NO_COLOR", "true");

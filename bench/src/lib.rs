@@ -1,0 +1,52 @@
+//! What the benchmarks call in a browser, beside what a person would use instead: `cargo xtask bench reading`.
+//!
+//! Owns no clock: who calls has one. Each function takes bytes and says how much it found, so that nothing is
+//! optimised away and contenders can be seen to have read the same.
+
+#![cfg(target_arch = "wasm32")]
+
+use csv::{ByteRecord, Reader};
+use herdscope::dataset::Dataset;
+use herdscope::ingest::{self, Limits};
+use wasm_bindgen::prelude::*;
+
+/// As many bytes at a time as the page's worker takes.
+const SLICE: usize = 128 * 1024;
+
+/// Reads a file to an indexed table, as the page does; its spans.
+#[wasm_bindgen]
+pub fn table(bytes: &[u8]) -> Result<usize, String> {
+    let mut reader = ingest::Reader::new(Limits::default());
+    for slice in bytes.chunks(SLICE) {
+        reader.push(slice).map_err(|error| error.to_string())?;
+    }
+    let reading = reader.finish().map_err(|error| error.to_string())?;
+    let dataset = Dataset::new("bench".to_owned(), None, reading);
+    Ok(dataset.table.len())
+}
+
+/// Reads a file to spans without an order, as they are before a table is made of them; how many there are.
+#[wasm_bindgen]
+pub fn rows(bytes: &[u8]) -> Result<usize, String> {
+    let mut reader = ingest::Reader::new(Limits::default());
+    for slice in bytes.chunks(SLICE) {
+        reader.push(slice).map_err(|error| error.to_string())?;
+    }
+    let reading = reader.finish().map_err(|error| error.to_string())?;
+    Ok(reading.rows.len())
+}
+
+/// Reads a file with the crate `csv` alone, a record after the other into the same room; its records.
+#[wasm_bindgen]
+pub fn records(bytes: &[u8]) -> Result<usize, String> {
+    let mut reader = Reader::from_reader(bytes);
+    let mut record = ByteRecord::new();
+    let mut n_records = 0;
+    while reader
+        .read_byte_record(&mut record)
+        .map_err(|error| error.to_string())?
+    {
+        n_records += 1;
+    }
+    Ok(n_records)
+}
