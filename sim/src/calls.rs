@@ -94,6 +94,8 @@ pub(crate) struct Attempt {
     pub(crate) taken: i64,
     pub(crate) work_start: i64,
     pub(crate) work_end: i64,
+    /// How long its worker is held without a limit on the processor.
+    pub(crate) held: u64,
 }
 
 /// How an attempt ended for its caller.
@@ -249,6 +251,7 @@ impl Attempt {
             taken: NEVER,
             work_start: NEVER,
             work_end: NEVER,
+            held: 0,
         }
     }
 

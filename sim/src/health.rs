@@ -11,6 +11,9 @@ const WELL: f64 = 0.99;
 /// It has recovered after so many such seconds.
 const MINUTE: usize = 60;
 
+/// A request without an answer for so many seconds hangs.
+const HANGING: usize = 10;
+
 /// Of fewer requests nobody can say that 99 % are served.
 const ENOUGH: u64 = 100;
 
@@ -36,8 +39,9 @@ struct Second {
 }
 
 impl Second {
-    fn is_bad(self) -> bool {
-        f64::from(self.served) < WELL * f64::from(self.served + self.others)
+    /// So many of those that are in flight count as not served.
+    fn is_bad(self, hanging: u32) -> bool {
+        f64::from(self.served) < WELL * f64::from(self.served + self.others + hanging)
     }
 }
 
@@ -70,7 +74,7 @@ impl Health {
             if second.in_flight > 0 {
                 break;
             }
-            if second.is_bad() {
+            if second.is_bad(0) {
                 (self.last_bad, self.well) = (Some(self.settled), 0);
             } else {
                 self.well += u64::from(second.served);
@@ -81,13 +85,17 @@ impl Health {
         self.last_bad.is_some_and(minute) && self.well >= ENOUGH
     }
 
-    /// The first bad second, and the one from which on it was well until the end: nanoseconds. A request that has
-    /// hung for a minute is a bad one; others without a fate are not counted.
+    /// The first bad second, and the one from which on it was well until the end: nanoseconds. A request that
+    /// has been in flight for ten seconds at the end is not served; younger ones are not counted.
     pub(crate) fn verdict(&self, end: i64) -> (Option<u64>, Option<u64>) {
         let n_seconds = (end as u64).div_ceil(SECOND as u64) as usize;
         let is_bad = |at: usize| {
             let it = self.seconds[at];
-            it.is_bad() || it.in_flight > 0 && at + MINUTE < n_seconds
+            it.is_bad(if at + HANGING < n_seconds {
+                it.in_flight
+            } else {
+                0
+            })
         };
         let first = (0..self.seconds.len()).find(|&at| is_bad(at));
         let last = (0..self.seconds.len()).rev().find(|&at| is_bad(at));
@@ -164,6 +172,26 @@ mod tests {
             assert_eq!(health.verdict(end), expected, "{name}");
             assert_eq!(health.has_recovered(end), stops, "{name}");
         }
+    }
+
+    #[test]
+    fn what_hangs_at_the_end_is_not_served() {
+        for (hanging, well_from) in [(0, Some(0)), (1, Some(0)), (2, None)] {
+            let mut health = health([100; 90]);
+            for second in 0..90 {
+                for _ in 0..hanging {
+                    health.came(second * SECOND);
+                }
+            }
+            assert_eq!(health.verdict(90 * SECOND).1, well_from, "{hanging}");
+        }
+        // What has just come is no sign of anything.
+        let mut health = health([100; 90]);
+        for second in 80..90 {
+            health.came(second * SECOND);
+            health.came(second * SECOND);
+        }
+        assert_eq!(health.verdict(90 * SECOND), (None, Some(0)));
     }
 
     #[test]

@@ -149,11 +149,18 @@ impl Pod {
         }
     }
 
-    /// An attempt has come.
-    pub(crate) fn offer(&mut self, now: i64, attempt: u32, priority: Priority) -> Offer {
+    /// An attempt has come; one of so many workers may be free for it.
+    pub(crate) fn offer(
+        &mut self,
+        now: i64,
+        attempt: u32,
+        priority: Priority,
+        workers: u32,
+    ) -> Offer {
         self.count(now);
+        let full = self.busy >= workers;
         match &mut self.queue {
-            Queue::Plain { waiting, most } if waiting.len() >= *most => Offer::Refused,
+            Queue::Plain { waiting, most } if full && waiting.len() >= *most => Offer::Refused,
             Queue::Plain { waiting, .. } => {
                 waiting.push_back(attempt);
                 Offer::Waits
@@ -260,20 +267,36 @@ impl Pod {
         last.saturating_add_unsigned(rest)
     }
 
-    /// Work that was begun, and would have ended then, is not done any more. What it had of later periods is free
-    /// again, where no other worker has any of them.
-    pub(crate) fn give_back(&mut self, now: i64, end: i64, quota: Option<Quota>) {
+    /// Work of that length that was begun, and would have ended then, is not done any more. What it had of later
+    /// periods is free for what begins from now on; what others have begun ends when it would have.
+    pub(crate) fn give_back(&mut self, now: i64, work: u64, end: i64, quota: Option<Quota>) {
         let left = match quota {
             None => end.abs_diff(now),
             Some(Quota { quota, period }) => {
-                let number = now.div_euclid(period.min(i64::MAX as u64) as i64);
-                let later = self.period.0.saturating_sub(number);
-                if later < 1 || self.busy > 1 {
+                let period = period.min(i64::MAX as u64) as i64;
+                let number = now.div_euclid(period);
+                // What is used of the periods after this one, until a time in one of them.
+                let used = |(of, used): (i64, u64)| match of.saturating_sub(number) {
+                    later @ 1.. => (later as u64 - 1)
+                        .saturating_mul(quota)
+                        .saturating_add(used),
+                    _ => 0,
+                };
+                let last = end.div_euclid(period);
+                let its = used((last, end.abs_diff(last.saturating_mul(period)).min(quota)));
+                let all = used(self.period);
+                let left = its.min(work).min(all);
+                if left == 0 {
                     return;
                 }
-                let whole = (later as u64 - 1).saturating_mul(quota);
-                let left = whole.saturating_add(self.period.1);
-                self.period = (number, quota);
+                self.period = match all - left {
+                    0 => (number, quota),
+                    rest => {
+                        let whole = (rest - 1) / quota.max(1);
+                        let of = number.saturating_add_unsigned(whole + 1);
+                        (of, rest - whole * quota)
+                    }
+                };
                 left
             }
         };
@@ -376,18 +399,26 @@ mod tests {
         let end = pod.work_until(0, 65 * MS as u64, quota);
         assert_eq!(end, 305 * MS);
         // 20 are done at 50, and 45 will not be.
-        pod.give_back(50 * MS, end, quota);
+        pod.give_back(50 * MS, 65 * MS as u64, end, quota);
         assert_eq!(pod.integrals().working, 20 * MS);
         assert_eq!(pod.work_until(60 * MS, 5 * MS as u64, quota), 105 * MS);
-        // Another worker may have some of what is later.
-        let end = pod.work_until(110 * MS, 30 * MS as u64, quota);
-        pod.work(110 * MS, true);
-        pod.give_back(120 * MS, end, quota);
-        assert_eq!(pod.integrals().working, 55 * MS);
+        // Of two workers one has two periods, and the other the two after them.
+        let one = pod.work_until(300 * MS, 40 * MS as u64, quota);
+        pod.work(300 * MS, true);
+        let other = pod.work_until(300 * MS, 40 * MS as u64, quota);
+        assert_eq!((one, other), (420 * MS, 620 * MS));
+        pod.give_back(310 * MS, 40 * MS as u64, one, quota);
+        assert_eq!(pod.integrals().working, 85 * MS);
+        assert_eq!(pod.period, (5, 20 * MS as u64));
+        // Of what is booked until its end, no more than its own is given back.
+        let third = pod.work_until(315 * MS, 10 * MS as u64, quota);
+        assert_eq!(third, 610 * MS);
+        pod.give_back(320 * MS, 40 * MS as u64, other, quota);
+        assert_eq!(pod.period, (4, 10 * MS as u64));
         // Without a limit all that is left is not done.
         let mut free = Pod::new(0, 0, 0, None).expect("a pod");
         let end = free.work_until(0, 65 * MS as u64, None);
-        free.give_back(50 * MS, end, None);
+        free.give_back(50 * MS, 65 * MS as u64, end, None);
         assert_eq!(free.integrals().working, 50 * MS);
     }
 }

@@ -27,7 +27,8 @@ impl World {
         let priority = self.requests[request as usize].priority;
         let it = &mut self.attempts[attempt as usize];
         (it.pod, it.at_callee, it.reached) = (pod, AtCallee::Queued, self.now);
-        match self.pods[pod as usize].offer(self.now, attempt, priority) {
+        let workers = self.scenario.services[service as usize].workers;
+        match self.pods[pod as usize].offer(self.now, attempt, priority, workers) {
             Offer::Waits => {}
             Offer::InsteadOf(other) => self.refuse(other),
             Offer::Refused => self.refuse(attempt),
@@ -75,7 +76,7 @@ impl World {
         let of = &scenario.services[service as usize];
         let key = self.key(attempt);
         let draw = |stream, spread: Spread| self.draws.time(stream, key, spread);
-        let work = match self.fault(service).and_then(|it| it.takes) {
+        let work = match self.faults(service).filter_map(|it| it.takes).max() {
             Some(takes) => takes,
             None => draw(Stream::Work(service), of.work),
         };
@@ -87,6 +88,7 @@ impl World {
         (it.at_callee, it.taken) = (AtCallee::Working, self.now);
         let end = self.pods[pod as usize].work_until(self.now, held, of.cpu);
         (it.work_start, it.work_end) = (end.saturating_sub_unsigned(work), end);
+        it.held = held;
         self.events.put(end, Event::Worked(attempt));
     }
 
@@ -110,10 +112,9 @@ impl World {
         1.0 + (cold.factor - 1.0) * (1.0 - warm).max(0.0)
     }
 
-    fn fault(&self, service: u32) -> Option<&Fault> {
+    fn faults(&self, service: u32) -> impl Iterator<Item = &Fault> {
         let now = self.now as u64;
-        let mut faults = self.scenario.faults.iter();
-        faults.find(|it| {
+        self.scenario.faults.iter().filter(move |it| {
             it.service == service as usize && (it.at..it.at.saturating_add(it.lasts)).contains(&now)
         })
     }
@@ -128,7 +129,7 @@ impl World {
             self.pods[pod as usize].service,
             self.pods[pod as usize].caller,
         );
-        let chance = self.fault(service).map_or(0.0, |it| it.fails);
+        let chance = self.faults(service).map(|it| it.fails).fold(0.0, f64::max);
         let fails =
             chance > 0.0 && self.draws.unit(Stream::Fails(service), self.key(attempt)) < chance;
         if caller == NONE || fails || self.needs(attempt) == Some(service as usize) {
@@ -173,14 +174,14 @@ impl World {
             AtCallee::Calling => true,
             _ => return false,
         };
-        let end = it.work_end;
+        let (held, end) = (it.held, it.work_end);
         (it.at_callee, it.work_end, it.left) = (AtCallee::Done, self.now, self.now);
         it.work_start = it.work_start.min(self.now);
         let pod = it.pod;
         if !calling && end > self.now {
             let service = self.pods[pod as usize].service as usize;
             let quota = self.scenario.services[service].cpu;
-            self.pods[pod as usize].give_back(self.now, end, quota);
+            self.pods[pod as usize].give_back(self.now, held, end, quota);
         }
         if calling {
             self.pods[pod as usize].call(self.now, false);

@@ -98,6 +98,51 @@ fn who_hears_that_its_caller_has_gone_stops() {
     assert_eq!(run.summary.wasted_ns, 0);
 }
 
+#[test]
+fn cancelled_work_gives_its_share_of_the_processor_back() {
+    let served = |workers: u32, cancel: bool| {
+        let text = format!(
+            "name = \"hangs\"\nduration = \"2m\"\n\
+             [[client]]\nname = \"web\"\nrate = \"20/s\"\ncalls = \"shop\"\ntimeout = \"500ms\"\ncancel = {cancel}\n\
+             [[service]]\nname = \"shop\"\nwork = \"10ms\"\nworkers = {workers}\ncpu = {{ quota = \"50ms\" }}\n\
+             [[fault]]\nservice = \"shop\"\nat = \"10s\"\nlasts = \"30s\"\ntakes = \"10s\"\n"
+        );
+        let (_, run) = run(&text, 1);
+        (
+            run.summary.served as f64 / run.summary.requests as f64,
+            run.summary.recovered_at,
+        )
+    };
+    for workers in [1, 2, 4, 8] {
+        let (told, well_from) = served(workers, true);
+        // All but those of the half minute, and it is well as soon as that is over.
+        assert!((0.70..0.80).contains(&told), "{workers}: {told}");
+        let well_from = well_from.expect("it recovers");
+        assert!(well_from <= 42_000_000_000, "{workers}: {well_from}");
+        assert!(told >= served(workers, false).0, "{workers}");
+    }
+}
+
+#[test]
+fn faults_at_the_same_time_all_happen() {
+    let text = "name = \"two\"\nduration = \"60s\"\n\
+        [[client]]\nname = \"web\"\nrate = \"50/s\"\ncalls = \"shop\"\n\
+        [[service]]\nname = \"shop\"\nwork = \"1ms\"\nworkers = 100\n\
+        [[fault]]\nservice = \"shop\"\nat = \"0s\"\nlasts = \"60s\"\ntakes = \"100ms\"\n\
+        [[fault]]\nservice = \"shop\"\nat = \"20s\"\nlasts = \"20s\"\nfails = true\n";
+    let (scenario, run) = run(text, 1);
+    let it = &run.summary;
+    assert!(
+        (0.30..0.37).contains(&(it.failed as f64 / it.requests as f64)),
+        "{it:?}"
+    );
+    let rows = run.rows(&scenario);
+    assert!(
+        rows.duration.iter().all(|&it| it >= 100_000_000),
+        "all take their time"
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 

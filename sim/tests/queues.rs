@@ -1,6 +1,8 @@
 //! Waiting times beside what queueing theory says, to five standard errors over independent runs.
 
-use herdscope_sim::{Demand, Group, Policy, Priority, Scenario, Service, Spread, simulate};
+use herdscope_sim::{
+    Demand, Group, Policy, Priority, Scenario, Service, Shedding, Spread, simulate,
+};
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000 * MS;
@@ -48,15 +50,18 @@ fn waits(scenario: &Scenario) -> Vec<f64> {
 }
 
 fn check(name: &str, scenario: &Scenario, expected: f64) {
-    let waits = waits(scenario);
-    let n = waits.len() as f64;
-    let mean = waits.iter().sum::<f64>() / n;
-    let variance = waits.iter().map(|it| (it - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    check_mean(name, &waits(scenario), expected);
+}
+
+fn check_mean(name: &str, found: &[f64], expected: f64) {
+    let n = found.len() as f64;
+    let mean = found.iter().sum::<f64>() / n;
+    let variance = found.iter().map(|it| (it - mean).powi(2)).sum::<f64>() / (n - 1.0);
     let error = (variance / n).sqrt();
-    println!("{name}: {mean:.3} ms, {expected:.3} expected, standard error {error:.3}");
+    println!("{name}: {mean:.3}, {expected:.3} expected, standard error {error:.3}");
     assert!(
         (mean - expected).abs() < 5.0 * error,
-        "{name}: {mean} ms instead of {expected}"
+        "{name}: {mean} instead of {expected}"
     );
     assert!(error < expected / 10.0, "{name}: {error} ms tells little");
 }
@@ -94,4 +99,20 @@ fn several_workers_with_exponential_work() {
         &queue(320.0, workers, EXPONENTIAL),
         expected,
     );
+}
+
+/// A call that finds all workers busy is shed where nobody may wait: Erlang's loss formula, whatever the work's spread.
+#[test]
+fn no_room_to_wait() {
+    for work in [Spread::same(10 * MS), Spread::Exponential { mean: 10 * MS }] {
+        let mut scenario = queue(200.0, 2, work);
+        scenario.services[0].shedding = Some(Shedding::Length(0));
+        let shares: Vec<f64> = (0..20)
+            .map(|seed| {
+                let summary = simulate(&scenario, seed).expect("a scenario").summary;
+                summary.shed as f64 / summary.requests as f64
+            })
+            .collect();
+        check_mean(&format!("{work:?}"), &shares, 0.4);
+    }
 }
