@@ -76,7 +76,11 @@ impl World {
         let of = &scenario.services[service as usize];
         let key = self.key(attempt);
         let draw = |stream, spread: Spread| self.draws.time(stream, key, spread);
-        let work = match self.faults(service).filter_map(|it| it.takes).max() {
+        let work = match self
+            .faults(service, self.now)
+            .filter_map(|it| it.takes)
+            .max()
+        {
             Some(takes) => takes,
             None => draw(Stream::Work(service), of.work),
         };
@@ -112,8 +116,9 @@ impl World {
         1.0 + (cold.factor - 1.0) * (1.0 - warm).max(0.0)
     }
 
-    fn faults(&self, service: u32) -> impl Iterator<Item = &Fault> {
-        let now = self.now as u64;
+    /// What is wrong with a service for what begins at that time.
+    fn faults(&self, service: u32, at: i64) -> impl Iterator<Item = &Fault> {
+        let now = at as u64;
         self.scenario.faults.iter().filter(move |it| {
             it.service == service as usize && (it.at..it.at.saturating_add(it.lasts)).contains(&now)
         })
@@ -129,7 +134,9 @@ impl World {
             self.pods[pod as usize].service,
             self.pods[pod as usize].caller,
         );
-        let chance = self.faults(service).map(|it| it.fails).fold(0.0, f64::max);
+        let begun = self.attempts[attempt as usize].taken;
+        let chances = self.faults(service, begun).map(|it| it.fails);
+        let chance = chances.fold(0.0, f64::max);
         let fails =
             chance > 0.0 && self.draws.unit(Stream::Fails(service), self.key(attempt)) < chance;
         if caller == NONE || fails || self.needs(attempt) == Some(service as usize) {

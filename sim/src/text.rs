@@ -76,12 +76,13 @@ impl Scenario {
             let group = group(keys, &names, &scenario)?;
             scenario.groups.push(group);
         }
-        let groups: Vec<String> = scenario.groups.iter().map(|it| it.name.clone()).collect();
         for keys in faults {
             scenario.faults.push(fault(keys, &names, duration)?);
         }
         for keys in hands {
-            scenario.hands.push(hand(keys, &groups, &names, duration)?);
+            scenario
+                .hands
+                .push(hand(keys, &scenario.groups, &names, duration)?);
         }
         Ok(scenario)
     }
@@ -365,16 +366,24 @@ fn fault(mut keys: Keys<'_>, services: &[String], end: u64) -> Result<Fault> {
     Ok(fault)
 }
 
-fn hand(mut keys: Keys<'_>, groups: &[String], services: &[String], end: u64) -> Result<Hand> {
+fn hand(mut keys: Keys<'_>, groups: &[Group], services: &[String], end: u64) -> Result<Hand> {
     const ACTS: &str = "close or open with a client, or scale with a service and pods";
     let at = before(&keys.need("at", "a time such as \"3m\"")?, end)?;
     let (close, open, scale) = (keys.get("close"), keys.get("open"), keys.get("scale"));
+    let with_breaker = |it: Place<'_>| {
+        let names: Vec<&String> = groups.iter().map(|it| &it.name).collect();
+        let group = one_of(&it, &names)?;
+        match groups[group].policy.breaker {
+            Some(_) => Ok(group),
+            None => Err(it.wrong("a client that has a breaker")),
+        }
+    };
     let act = match (close, open, scale) {
         (Some(it), None, None) => Act::Close {
-            group: one_of(&it, groups)?,
+            group: with_breaker(it)?,
         },
         (None, Some(it), None) => Act::Open {
-            group: one_of(&it, groups)?,
+            group: with_breaker(it)?,
         },
         (None, None, Some(it)) => Act::Scale {
             service: one_of(&it, services)?,

@@ -33,6 +33,10 @@ fn scenario() -> impl Strategy<Value = String> {
     ];
     (breaker, layers.clone(), layers, shed, scaler, 5u32..120, 1u32..4, 20u32..400).prop_map(
         |(breaker, layers, below, shed, scaler, rate, pods, timeout)| {
+            let closes = match breaker {
+                "" => "",
+                _ => "[[hand]]\nat = \"12s\"\nclose = \"web\"\n",
+            };
             format!(
                 "name = \"any\"\nduration = \"20s\"\nnetwork = \"1ms\"\n\
                  [[client]]\nname = \"web\"\ninstances = 3\nrate = \"{rate}/s\"\ncalls = \"shop\"\n\
@@ -46,8 +50,7 @@ fn scenario() -> impl Strategy<Value = String> {
                  [service.calls]\nservice = \"stock\"\ntimeout = \"150ms\"\n{breaker}{below}\
                  [[service]]\nname = \"stock\"\npods = 2\nwork = \"8ms\"\n{shed}\
                  [[fault]]\nservice = \"stock\"\nat = \"5s\"\nlasts = \"4s\"\ntakes = \"1s\"\nfails = \"50%\"\n\
-                 [[hand]]\nat = \"12s\"\nclose = \"web\"\n\
-                 [[hand]]\nat = \"14s\"\nscale = \"shop\"\npods = 1\n"
+                 {closes}[[hand]]\nat = \"14s\"\nscale = \"shop\"\npods = 1\n"
             )
         },
     )
@@ -121,6 +124,20 @@ fn cancelled_work_gives_its_share_of_the_processor_back() {
         assert!(well_from <= 42_000_000_000, "{workers}: {well_from}");
         assert!(told >= served(workers, false).0, "{workers}");
     }
+}
+
+#[test]
+fn a_fault_is_that_of_what_begins_in_it() {
+    // What is begun in the three seconds takes five, and fails though they are over then.
+    let text = "name = \"short\"\nduration = \"60s\"\n\
+        [[client]]\nname = \"web\"\nrate = \"10/s\"\ncalls = \"shop\"\n\
+        [[service]]\nname = \"shop\"\nwork = \"1ms\"\nworkers = 100\n\
+        [[fault]]\nservice = \"shop\"\nat = \"30s\"\nlasts = \"3s\"\ntakes = \"5s\"\nfails = true\n";
+    let (_, run) = run(text, 1);
+    let it = &run.summary;
+    assert!((15..50).contains(&it.failed), "{it:?}");
+    assert_eq!(it.bad_at, Some(30_000_000_000));
+    assert_eq!(it.recovered_at, None, "less than a minute is left");
 }
 
 #[test]

@@ -45,7 +45,12 @@ fn as_it_was_is_without_the_hands_that_ended_it() {
 #[test]
 fn who_closes_what_hands_had_opened_ends_no_incident() {
     let hands = "[[hand]]\nat = \"1m\"\nopen = \"web\"\n[[hand]]\nat = \"2m\"\nclose = \"web\"\n";
-    let told = simple("20/s", "10m", hands);
+    let text = format!(
+        "name = \"by hand\"\nduration = \"10m\"\n\
+         [[client]]\nname = \"web\"\nrate = \"20/s\"\ncalls = \"shop\"\nbreaker = \"fail=100%\"\n\
+         [[service]]\nname = \"shop\"\nwork = \"1ms\"\n{hands}"
+    );
+    let told = Scenario::from_toml(&text).expect("a scenario");
     let it = with(&told, &[Remedy::AsItWas]);
     assert_eq!(it.scenario.hands, told.hands);
     let run = it.run(1).expect("a run");

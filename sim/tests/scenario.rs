@@ -245,6 +245,12 @@ fn an_error_says_line_key_value_and_what_is_allowed() {
             "at = \"2m\"",
             "line 31: fault.at is \u{201c}2m\u{201d}; expected a time before the end, 1 min 30 s",
         ),
+        // Nothing would come of it.
+        (
+            "scale = \"shop\"\npods = 4",
+            "open = \"cron\"\n[[client]]\nname = \"cron\"\nrate = \"1/s\"\ncalls = \"shop\"",
+            "line 37: hand.open is \u{201c}cron\u{201d}; expected a client that has a breaker",
+        ),
         // One thing at a time.
         (
             "scale = \"shop\"\npods = 4",

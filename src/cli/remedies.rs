@@ -79,6 +79,12 @@ fn only(scenario: &Scenario, names: &str) -> Result<Vec<Variant>, Failure> {
             })
         });
         let remedies: Vec<Remedy> = remedies.collect::<Result<_, _>>()?;
+        let again = |(at, it)| remedies[..at].contains(it) || *it == Remedy::AsItWas;
+        if remedies.len() > 1 && remedies.iter().enumerate().any(again) {
+            return Err(Failure::Usage(format!(
+                "--only: got \u{201c}{names}\u{201d}, expected different remedies joined by +, as_it_was alone"
+            )));
+        }
         Variant::new(scenario, &remedies)
             .map_err(|error| Failure::Usage(format!("--only {names}: {error}")))
     };

@@ -79,14 +79,15 @@ impl Simulating {
         };
         let refused = |error: ConfigError| error.to_string();
         let mut sets = vec![vec![Remedy::AsItWas]];
-        sets.extend(supposed.remedies.iter().map(|&it| vec![it]));
         if supposed.remedies.len() > 1 {
             sets.push(supposed.remedies.clone());
         }
+        sets.extend(supposed.remedies.iter().map(|&it| vec![it]));
         let variants = sets.iter().map(|it| Variant::new(&told, it));
         let mut variants: Vec<Variant> = variants.collect::<Result<_, _>>().map_err(refused)?;
         let mut plot = variants
-            .last()
+            .get(1)
+            .or(variants.first())
             .map_or_else(|| told.clone(), |it| it.scenario.clone());
         // On the file's own axis of time.
         if let Some(extent) = extent {

@@ -30,7 +30,12 @@ pub fn simulated(facts: &[Fact], rows: &[(&str, Option<Figures>)], of: usize) ->
     let mut head = vec![String::new()];
     let mut lines: Vec<Vec<Cell>> = LINES.iter().map(|&it| vec![it.into()]).collect();
     for (name, figures) in rows {
-        head.push(name.replace('_', " ").replace('+', " + "));
+        let together = name.contains('+');
+        head.push(if together {
+            "together".to_owned()
+        } else {
+            name.replace('_', " ")
+        });
         let cells = figures.as_ref().map(cells).unwrap_or_default();
         for (line, cell) in lines.iter_mut().zip(cells) {
             line.push(cell.into());

@@ -67,7 +67,7 @@ fn what_cannot_be_run_is_said() {
     fs::write(&no_place, "# A text\n").expect("a file");
     let no_place = no_place.display().to_string();
     let folder = scratch("remedies").display().to_string();
-    let cases: [(&[&str], i32, &[&str]); 7] = [
+    let cases: [(&[&str], i32, &[&str]); 9] = [
         (&["nowhere.toml"], 1, &["nowhere.toml"]),
         (
             &[&small, "--only", "ramp_2m+hope"],
@@ -95,6 +95,16 @@ fn what_cannot_be_run_is_said() {
             &[&small, "--only", "shed+cancel,as_it_was, shed + cancel"],
             2,
             &["--only: got shed+cancel twice"],
+        ),
+        (
+            &[&small, "--only", "shed,cancel+cancel"],
+            2,
+            &["cancel+cancel", "expected different remedies"],
+        ),
+        (
+            &[&small, "--only", "as_it_was+shed"],
+            2,
+            &["as_it_was+shed", "as_it_was alone"],
         ),
     ];
     for (arguments, code, words) in cases {

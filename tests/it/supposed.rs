@@ -70,13 +70,7 @@ fn first_comes_what_is_drawn_then_run_after_run() {
         }
     };
     assert!(first.more);
-    let names = [
-        "",
-        "as it was",
-        "ramp 2m",
-        "scale on queue",
-        "ramp 2m + scale on queue",
-    ];
+    let names = ["", "as it was", "together", "ramp 2m", "scale on queue"];
     assert_eq!(head(&first.blocks), names);
     let fields = first
         .blocks
