@@ -363,7 +363,9 @@ fn expected(key: &str) -> &'static str {
         "of" => "observed or replayed",
         "pool" => "a number of threads",
         "grid" => "two settings, like fail,open",
-        "simulate" => "file, incident or thundering-herd, and what is done, like file,with=ramp_2m+shed,pods=4",
+        "simulate" => {
+            "file, incident or thundering-herd, and what is done, like file,with=ramp_2m+shed,pods=4"
+        }
         _ => "1 or 0",
     }
 }

@@ -8,7 +8,7 @@ use clap::Args;
 use herdscope::format;
 use herdscope::ingest::time::print_time;
 use herdscope::rows::{Kind, NONE, SpanRows};
-use herdscope_sim::{Run, Scenario, Simulation, Summary};
+use herdscope_sim::{Run, Sample, Scenario, Simulation};
 use serde_json::{Value, json};
 
 use super::{Failure, input, ns, print, print_json, runs};
@@ -45,7 +45,7 @@ pub fn run(options: &Options) -> Result<(), Failure> {
         })?;
     }
     match options.json {
-        true => print_json(&as_json(&run.summary)),
+        true => print_json(&as_json(&scenario, &run)),
         false => print(&as_text(&scenario, &run)),
     }
 }
@@ -69,8 +69,41 @@ pub(super) fn read(path: &Path) -> Result<Scenario, Failure> {
 
 const SECOND: f64 = 1e9;
 
-fn as_json(it: &Summary) -> Value {
+fn as_json(scenario: &Scenario, run: &Run) -> Value {
+    let it = &run.summary;
+    let time = |at: i64| ns(scenario.starts_at.saturating_add(at));
+    // As `replay` has them, so that the two can be compared.
+    let mut breakers: Vec<(String, Vec<Value>)> = Vec::new();
+    for it in &run.states {
+        let group = &scenario.groups[it.group as usize];
+        let instance = format!("{}-{}", group.name, it.instance);
+        let transition = json!({
+            "t_ns": time(it.at),
+            "from": it.from.as_str(),
+            "to": it.to.as_str(),
+            "cause": it.cause.as_str(),
+        });
+        match breakers.iter_mut().find(|of| of.0 == instance) {
+            Some(of) => of.1.push(transition),
+            None => breakers.push((instance, vec![transition])),
+        }
+    }
+    breakers.sort_by(|a, b| a.0.cmp(&b.0));
+    let breaker =
+        |(instance, transitions)| json!({ "instance": instance, "transitions": transitions });
+    let sample = |it: &Sample| {
+        json!({
+            "t_ns": time(it.at),
+            "service": scenario.services[it.service as usize].name,
+            "pods": it.pods,
+            "ready": it.ready,
+            "waiting": it.waiting,
+            "cpu": it.busy,
+        })
+    };
     json!({
+        "breakers": breakers.into_iter().map(breaker).collect::<Vec<_>>(),
+        "samples": run.samples.iter().map(sample).collect::<Vec<_>>(),
         "seed": it.seed,
         "requests": it.requests,
         "served": it.served,

@@ -73,6 +73,28 @@ fn its_own_settings_replay_to_its_own_states() {
 }
 
 #[test]
+fn the_command_line_replays_what_it_has_simulated() {
+    let csv = scratch("simulate_states").join("herd.csv");
+    let csv = csv.to_str().expect("a path");
+    let told = json(&cli::run(&["simulate", HERD, "--csv", csv, "--json"]));
+    let replayed = json(&cli::run(&["replay", csv, "--breaker", SETTINGS, "--json"]));
+    let transitions = |it: &serde_json::Value| -> Vec<(String, serde_json::Value)> {
+        let breakers = it["breakers"].as_array().expect("breakers").iter();
+        let of = |it: &serde_json::Value| (it["instance"].to_string(), it["transitions"].clone());
+        breakers.map(of).collect()
+    };
+    let truth = transitions(&told);
+    assert_eq!(truth.len(), 4);
+    assert_eq!(transitions(&replayed), truth);
+    // A second and a service each.
+    let samples = told["samples"].as_array().expect("samples");
+    let (_, run, _) = simulated(1);
+    assert_eq!(samples.len(), run.samples.len());
+    assert_eq!(samples[0]["service"], "catalog");
+    assert_eq!(samples[0]["pods"], run.samples[0].pods);
+}
+
+#[test]
 fn its_states_are_observed_from_its_calls_alone() {
     for seed in 1..4 {
         let (scenario, run, dataset) = simulated(seed);
