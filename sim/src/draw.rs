@@ -65,13 +65,17 @@ impl Draws {
 
     /// The `at`-th number of a stream.
     pub(crate) fn bits(self, stream: Stream, at: u64) -> u64 {
-        let of_stream = mix(self.seed ^ stream.number().wrapping_mul(STEP));
-        mix(of_stream.wrapping_add(at.wrapping_add(1).wrapping_mul(STEP)))
+        number(self.of(stream), at)
+    }
+
+    /// What all numbers of a stream have in common.
+    fn of(self, stream: Stream) -> u64 {
+        mix(self.seed ^ stream.number().wrapping_mul(STEP))
     }
 
     /// Between 0 and 1, neither included.
     pub(crate) fn unit(self, stream: Stream, at: u64) -> f64 {
-        ((self.bits(stream, at) >> 12) as f64 + 0.5) / (1u64 << 52) as f64
+        share(self.bits(stream, at))
     }
 
     /// A whole number below `n`; 0 where that is 0.
@@ -99,9 +103,9 @@ impl Draws {
     /// Normal, with a mean of 0 and a deviation of 1: the polar method (Marsaglia and Bray, 1964). A try succeeds
     /// in 79 of a hundred.
     fn normal(self, stream: Stream, at: u64) -> f64 {
-        let first = at.wrapping_mul(2 * TRIES);
+        let (of, first) = (self.of(stream), at.wrapping_mul(2 * TRIES));
         for nth in (0..2 * TRIES).step_by(2) {
-            let side = |nth| 2.0 * self.unit(stream, first.wrapping_add(nth)) - 1.0;
+            let side = |nth| 2.0 * share(number(of, first.wrapping_add(nth))) - 1.0;
             let (x, y) = (side(nth), side(nth + 1));
             let square = x * x + y * y;
             if square < 1.0 && square > 0.0 {
@@ -110,6 +114,16 @@ impl Draws {
         }
         0.0
     }
+}
+
+/// The `at`-th number of a stream.
+fn number(of_stream: u64, at: u64) -> u64 {
+    mix(of_stream.wrapping_add(at.wrapping_add(1).wrapping_mul(STEP)))
+}
+
+/// Between 0 and 1, neither included.
+fn share(bits: u64) -> f64 {
+    ((bits >> 12) as f64 + 0.5) / (1u64 << 52) as f64
 }
 
 /// SplitMix64's finaliser.
