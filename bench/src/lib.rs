@@ -7,7 +7,7 @@
 
 use csv::{ByteRecord, Reader};
 use herdscope::dataset::Dataset;
-use herdscope::ingest::{self, Limits};
+use herdscope::ingest::{self, Limits, Reading};
 use wasm_bindgen::prelude::*;
 
 /// As many bytes at a time as the page's worker takes.
@@ -16,24 +16,14 @@ const SLICE: usize = 128 * 1024;
 /// Reads a file to an indexed table, as the page does; its spans.
 #[wasm_bindgen]
 pub fn table(bytes: &[u8]) -> Result<usize, String> {
-    let mut reader = ingest::Reader::new(Limits::default());
-    for slice in bytes.chunks(SLICE) {
-        reader.push(slice).map_err(|error| error.to_string())?;
-    }
-    let reading = reader.finish().map_err(|error| error.to_string())?;
-    let dataset = Dataset::new("bench".to_owned(), None, reading);
+    let dataset = Dataset::new("bench".to_owned(), None, read(bytes)?);
     Ok(dataset.table.len())
 }
 
 /// Reads a file to spans without an order, as they are before a table is made of them; how many there are.
 #[wasm_bindgen]
 pub fn rows(bytes: &[u8]) -> Result<usize, String> {
-    let mut reader = ingest::Reader::new(Limits::default());
-    for slice in bytes.chunks(SLICE) {
-        reader.push(slice).map_err(|error| error.to_string())?;
-    }
-    let reading = reader.finish().map_err(|error| error.to_string())?;
-    Ok(reading.rows.len())
+    Ok(read(bytes)?.rows.len())
 }
 
 /// Reads a file with the crate `csv` alone, a record after the other into the same room; its records.
@@ -49,4 +39,12 @@ pub fn records(bytes: &[u8]) -> Result<usize, String> {
         n_records += 1;
     }
     Ok(n_records)
+}
+
+fn read(bytes: &[u8]) -> Result<Reading, String> {
+    let mut reader = ingest::Reader::new(Limits::default());
+    for slice in bytes.chunks(SLICE) {
+        reader.push(slice).map_err(|error| error.to_string())?;
+    }
+    reader.finish().map_err(|error| error.to_string())
 }
