@@ -10,6 +10,7 @@ use crate::files::{self, FileFacts, Files};
 use crate::ingest::time::print_duration;
 use crate::ingest::{Assumed, Reading, Told};
 use crate::issues::{Code, Issues};
+use crate::levels::Levels;
 use crate::messages::{EdgeLine, Summary, issue_lines};
 use crate::outcome::Outcome;
 use crate::plot::look;
@@ -38,6 +39,8 @@ pub struct Dataset {
     pub issues: Issues,
     /// Its spans.
     pub table: SpanTable,
+    /// Its spans from afar.
+    pub levels: Levels,
     /// Who calls whom, the edge with the most calls first.
     pub edges: Vec<Edge>,
     /// See [`look::opaque_from`].
@@ -119,6 +122,7 @@ impl Dataset {
         }
         self.edges = calls::edges(&self.table);
         calls::mark_timeouts(&mut self.table, &mut self.edges);
+        self.levels = Levels::of(&self.table);
         self.failed_over_proposed = match failed_over {
             None if self.tells_no_failures() => calls::proposed_failed_over(&self.edges),
             _ => None,

@@ -297,7 +297,13 @@ impl Engine {
         let edge = dataset.edge_or_first(request.edge.as_ref());
         let calls = dataset.traffic(edge);
         let look = look(dataset, &request.style, request.color_by, &request.hidden);
-        let plot = raster::spans(&dataset.table, &look, viewport, request.plot);
+        let plot = raster::spans(
+            &dataset.table,
+            &dataset.levels,
+            &look,
+            viewport,
+            request.plot,
+        );
         let ranks = Scale::new(viewport, [1, 1]).ranks();
         let within = |at: usize| {
             let rank = dataset.table.rank[calls.span[at].0 as usize].0;
@@ -326,7 +332,7 @@ impl Engine {
                 scene::rates(calls, &it.replay, viewport, request.plot[0])
             }),
             replay: self.replay_scene(request, viewport),
-            spans: scene::n_spans(&dataset.table, viewport),
+            spans: scene::n_spans(&dataset.table, &dataset.levels, viewport),
             p50_ns: percentile(500),
             p999_ns: percentile(999),
             marked: marked.map(|rank| rank.0),
@@ -357,7 +363,13 @@ impl Engine {
             request.color_by,
             &request.hidden,
         );
-        let pixels = raster::spans(table, &look, viewport, request.simulated);
+        let pixels = raster::spans(
+            table,
+            &it.dataset.levels,
+            &look,
+            viewport,
+            request.simulated,
+        );
         let beside = Beside {
             viewport,
             size: request.simulated,
@@ -513,6 +525,7 @@ impl Engine {
         let look = look(dataset, &Style::default(), point.color_by, &point.hidden);
         hit::span_at(
             &dataset.table,
+            &dataset.levels,
             &look,
             point.viewport,
             point.plot,

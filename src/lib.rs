@@ -14,6 +14,7 @@ pub mod engine;
 pub mod estimate;
 pub mod files;
 pub mod herds;
+pub mod levels;
 pub mod messages;
 pub mod observed;
 pub mod packed;

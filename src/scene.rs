@@ -4,13 +4,16 @@
 //! bin a few pixels, so that the page's work is bounded by pixels. Invariant: a state band shorter
 //! than a pixel is still in the scene. Cost: O(calls + transitions). Pinned by `tests/it/engine.rs`.
 
+use std::ops::Range;
+
 use crate::calls::{CallOutcome, Calls};
 use crate::herds;
+use crate::levels::{Levels, Part, Visitor};
 use crate::messages::{Band, BandState, Lane, NO_RATE, RateLine, RatesScene};
 use crate::observed::{Observed, ObservedBreaker, Seen, Stretch};
 use crate::plot::scale::Scale;
 use crate::replay::{RateSample, Replay, bands};
-use crate::spans::{SpanIdx, SpanTable};
+use crate::spans::SpanTable;
 use crate::view::Viewport;
 
 /// The states of each replayed breaker, in order and without gaps.
@@ -98,12 +101,43 @@ fn band_state(state: halfopen::State) -> BandState {
     }
 }
 
-/// How many spans the viewport shows, in whole or in part. O(spans of the visible ranks).
-pub fn n_spans(table: &SpanTable, viewport: Viewport) -> u64 {
+/// How many spans the viewport shows, in whole or in part. O(log spans) and those that its edges cut.
+pub fn n_spans(table: &SpanTable, levels: &Levels, viewport: Viewport) -> u64 {
+    let mut count = Count {
+        table,
+        viewport,
+        n_spans: 0,
+    };
     let ranks = Scale::new(viewport, [1, 1]).ranks();
-    let shown =
-        |&at: &usize| table.start[at] < viewport.t1 && table.end(SpanIdx(at as u32)) >= viewport.t0;
-    table.band(ranks).filter(shown).count() as u64
+    levels.walk(table.band(ranks), &mut count);
+    count.n_spans
+}
+
+struct Count<'a> {
+    table: &'a SpanTable,
+    viewport: Viewport,
+    n_spans: u64,
+}
+
+impl Visitor for Count<'_> {
+    fn block(&mut self, spans: Range<usize>, whole: bool, parts: &[Part]) -> bool {
+        let (t0, t1) = (self.viewport.t0, self.viewport.t1);
+        if !parts.iter().any(|it| it.overlaps(t0, t1)) {
+            return true;
+        }
+        let starts_within = |it: &Part| t0 <= it.first_start && it.last_start < t1;
+        let all = whole && parts.iter().all(starts_within);
+        if all {
+            self.n_spans += spans.len() as u64;
+        }
+        all
+    }
+
+    fn spans(&mut self, spans: Range<usize>) {
+        let shown =
+            |&at: &usize| Part::of(self.table, at).overlaps(self.viewport.t0, self.viewport.t1);
+        self.n_spans += spans.filter(shown).count() as u64;
+    }
 }
 
 /// The failure rate within the viewport: of all breakers the highest, and for each pixel column its

@@ -40,29 +40,51 @@ impl Pixels {
         for y in y0..y1 {
             let from = (y * width + x0) as usize * 4;
             let to = (y * width + x1) as usize * 4;
-            for pixel in self.rgba[from..to].chunks_exact_mut(4) {
-                over(pixel, color, alpha);
+            for pixel in self.rgba[from..to].as_chunks_mut().0 {
+                *pixel = over(*pixel, color, alpha);
             }
+        }
+    }
+
+    /// Lays `color` over a row, from `x` on, each pixel with its own alpha. Pixels outside of the image are cut off.
+    pub fn lay(&mut self, x: usize, y: i32, alphas: &[u8], color: Rgb) {
+        let row = self.width as usize * 4;
+        let mut rows = self.rgba.chunks_exact_mut(row.max(1));
+        let Some(row) = usize::try_from(y).ok().and_then(|y| rows.nth(y)) else {
+            return;
+        };
+        let row = row.get_mut(x * 4..).unwrap_or_default();
+        // Most pixels are as the one before them.
+        let (mut below, mut above, mut laid) = ([0; 4], 0, [0; 4]);
+        for (pixel, &alpha) in row.as_chunks_mut().0.iter_mut().zip(alphas) {
+            if (*pixel, alpha) != (below, above) {
+                (below, above) = (*pixel, alpha);
+                laid = if alpha == 0 {
+                    below
+                } else {
+                    over(below, color, alpha)
+                };
+            }
+            *pixel = laid;
         }
     }
 }
 
-/// Lays a colour over a pixel ("source over", alpha not premultiplied).
-fn over(pixel: &mut [u8], color: Rgb, alpha: u8) {
+/// A colour over a pixel ("source over", alpha not premultiplied).
+fn over(pixel: [u8; 4], color: Rgb, alpha: u8) -> [u8; 4] {
+    let [mut r, mut g, mut b] = color;
     if alpha == 255 || pixel[3] == 0 {
-        pixel[..3].copy_from_slice(&color);
-        pixel[3] = alpha;
-        return;
+        return [r, g, b, alpha];
     }
     let (above, below) = (u32::from(alpha), u32::from(pixel[3]));
     // Weights of both in 255ths of 255ths.
     let (above, below) = (above * 255, below * (255 - above));
     let total = above + below;
-    for (channel, color) in pixel[..3].iter_mut().zip(color) {
-        let mixed = u32::from(color) * above + u32::from(*channel) * below;
-        *channel = ((mixed + total / 2) / total) as u8;
+    for (color, channel) in [&mut r, &mut g, &mut b].into_iter().zip(pixel) {
+        let mixed = u32::from(*color) * above + u32::from(channel) * below;
+        *color = ((mixed + total / 2) / total) as u8;
     }
-    pixel[3] = ((total + 127) / 255) as u8;
+    [r, g, b, ((total + 127) / 255) as u8]
 }
 
 #[cfg(test)]
@@ -78,6 +100,17 @@ mod tests {
         assert_eq!(
             pixels.rgba,
             [66, 100, 134, 192, 0, 100, 200, 255, 0, 100, 200, 255]
+        );
+        let mut laid = Pixels::transparent(3, 2);
+        laid.lay(0, 1, &[128, 128], [200, 100, 0]);
+        laid.lay(1, 1, &[255, 255, 9, 9], [0, 100, 200]);
+        laid.lay(0, 1, &[128, 0], [0, 100, 200]);
+        for (x, y) in [(0, -1), (0, 2), (9, 1)] {
+            laid.lay(x, y, &[9], [9; 3]);
+        }
+        assert_eq!(
+            (&laid.rgba[..12], &laid.rgba[12..]),
+            (&[0; 12][..], &pixels.rgba[..])
         );
     }
 }

@@ -1,51 +1,68 @@
-//! The span plot: time on X, ranks on Y, one row a trace.
+//! The spans of a viewport as pixels.
 //!
-//! How it works: the spans of the visible ranks are one range of the table. Each becomes a rectangle
-//! at least one pixel wide and high, put into the bucket of its layer; the buckets are painted from
-//! the outermost tier inwards, then failures, then timeouts, so that no success ever hides a failing
-//! span, however many traces share a pixel. Where rows are tall enough to tell single spans apart,
-//! deeper tiers are inset instead and timeouts carry a hatch and an end mark, since colour alone
-//! must not tell them.
+//! Owns the order of painting. What shares a row of pixels is painted ink by ink - a layer and a colour -, and of
+//! what one ink covers in a pixel the most opaque counts, so that a picture is as bright from afar as from near.
+//! The inks lie from the outermost tier inwards, then failures, then timeouts: no success ever hides a failing
+//! span, however many traces share a pixel. Where rows are tall enough to tell single spans apart, deeper tiers
+//! are inset instead and timeouts carry a hatch and an end mark, since colour alone must not tell them.
 //!
-//! Cost: O(spans of the visible ranks) and O(pixels they cover). Pinned by `tests/it/plot.rs`: exact
-//! pictures, and a naive renderer.
+//! Every span is at least one pixel wide and high. Cost: O(pixels) and the logarithm of the spans: blocks whose
+//! spans begin within one pixel are drawn as one ([`crate::levels`]). Pinned by `tests/it/plot.rs`: exact pictures,
+//! and a naive renderer.
 
 use std::ops::Range;
 
+use crate::column::Column;
+use crate::levels::{Levels, Part, Visitor, kind};
 use crate::messages::Rgb;
+use crate::order;
 use crate::outcome::Outcome;
-use crate::plot::look::{Look, TIMED_OUT_LAYER};
+use crate::plot::look::Look;
 use crate::plot::pixels::Pixels;
 use crate::plot::scale::Scale;
-use crate::spans::{SpanTable, end_of};
+use crate::spans::{ServiceIdx, SpanTable};
 use crate::view::Viewport;
 
 /// Rows at least this high, in device pixels, show the tiers of a trace nested.
 pub const NESTED_FROM: f64 = 8.0;
 
 /// Paints the spans of a viewport on a transparent image of that many device pixels.
-pub fn spans(table: &SpanTable, look: &Look, viewport: Viewport, size: [u32; 2]) -> Pixels {
-    let mut pixels = Pixels::transparent(size[0], size[1]);
+pub fn spans(
+    table: &SpanTable,
+    levels: &Levels,
+    look: &Look,
+    viewport: Viewport,
+    size: [u32; 2],
+) -> Pixels {
     let scale = Scale::new(viewport, size);
-    let mut layers: Vec<Vec<Bar>> = vec![Vec::new(); TIMED_OUT_LAYER as usize + 1];
-    for at in table.band(scale.ranks()) {
-        if let Some((layer, bar)) = bar(table, look, viewport, &scale, at) {
-            layers[layer as usize].push(bar);
-        }
-    }
-    for bar in layers.iter().flatten() {
-        bar.paint(&mut pixels);
-    }
-    pixels
+    let nested = scale.row_height() >= NESTED_FROM;
+    let (inks, ink_of) = inks(table, look, nested);
+    let mut raster = Raster {
+        table,
+        look,
+        viewport,
+        pixel_ns: viewport.t1.abs_diff(viewport.t0) / u64::from(size[0].max(1)),
+        scale,
+        nested,
+        inks,
+        ink_of,
+        band: i64::MIN,
+        pixels: Pixels::transparent(size[0], size[1]),
+    };
+    levels.walk(table.band(raster.scale.ranks()), &mut raster);
+    raster.settle();
+    raster.pixels
 }
 
-/// The rows of pixels of a span, for drawing and for hit tests.
+/// The rows of pixels of a span, for drawing and for hit tests. Those of two ranks overlap only where they are the
+/// same.
 pub fn rows(scale: &Scale, rank: u32, tier: u8) -> Range<i32> {
     let (top, height) = (scale.y(rank), scale.row_height());
     if height < NESTED_FROM {
         let from = top.floor() as i32;
         let gap = if height >= 3.0 { 1 } else { 0 };
-        return from..((top + height).floor() as i32 - gap).max(from + 1);
+        let next = scale.y(rank.saturating_add(1)).floor() as i32;
+        return from..(next - gap).max(from + 1);
     }
     // A trace reads as one bar with what went on inside it along its middle.
     let share = match tier {
@@ -58,77 +75,200 @@ pub fn rows(scale: &Scale, rank: u32, tier: u8) -> Range<i32> {
     from..((top + height - inset).round() as i32).max(from + 1)
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Bar {
-    x: [i32; 2],
-    y: [i32; 2],
+/// What spans are painted with, and what of it is wet: not on the image yet.
+struct Ink {
     color: Rgb,
-    alpha: u8,
-    hatched: bool,
+    /// How opaque each pixel of the rows is.
+    line: Vec<u8>,
+    /// The rows of pixels.
+    y: Range<i32>,
+    /// From where to where the line is not empty.
+    x: Range<usize>,
+    /// The last bar, which may hide the next one.
+    last: (Range<usize>, u8),
+    /// Bars that are to be hatched.
+    hatched: Vec<Range<i32>>,
 }
 
-fn bar(
-    table: &SpanTable,
-    look: &Look,
-    viewport: Viewport,
-    scale: &Scale,
-    at: usize,
-) -> Option<(u8, Bar)> {
-    let (start, duration, outcome) = (table.start[at], table.duration[at], table.outcome[at]);
-    let end = end_of(start, duration);
-    if start >= viewport.t1 || end < viewport.t0 {
-        return None;
-    }
-    let service = table.service[at];
-    let paint = look.paint(service, outcome)?;
-    let nested = scale.row_height() >= NESTED_FROM;
-    let tier = table.tier(service);
-    let from = scale.x(start).floor() as i32;
-    let to = (scale.x(end).ceil() as i32).max(from + 1);
-    let y = rows(scale, table.rank[at].0, tier);
-    // Inside a bar of another colour, a see-through one would show a third.
-    let inside = nested && tier > 0;
-    let known = if end == start { 0 } else { duration };
-    let bar = Bar {
-        x: [from, to],
-        y: [y.start, y.end],
-        color: paint.color,
-        alpha: if inside {
-            255
+const NO_INK: u16 = u16::MAX;
+
+/// The inks in the order of painting, and the one of each [`kind`] of span; [`NO_INK`] for hidden ones.
+fn inks(table: &SpanTable, look: &Look, nested: bool) -> (Vec<Ink>, Column<u16>) {
+    const OUTCOMES: [Outcome; 3] = [Outcome::Success, Outcome::Failure, Outcome::TimedOut];
+    const HIDDEN: u64 = u64::MAX;
+    let key = |service: ServiceIdx, outcome: Outcome| {
+        let Some(paint) = look.paint(service, outcome) else {
+            return HIDDEN;
+        };
+        // Nested, nothing hides anything: the order is that of the tiers.
+        let layer = if nested {
+            table.tier(service)
         } else {
-            look.alpha(service, known, outcome)
-        },
-        hatched: nested && outcome == Outcome::TimedOut,
+            paint.layer
+        };
+        let [r, g, b] = paint.color;
+        u64::from_be_bytes([0, 0, 0, layer, outcome as u8, r, g, b])
     };
-    // Nested, nothing hides anything: the order is that of the tiers.
-    Some((if nested { tier } else { paint.layer }, bar))
+    let services = table.services().map(|it| it.0);
+    let kinds = services.flat_map(|service| OUTCOMES.map(|outcome| key(service, outcome)));
+    let kinds: Vec<u64> = kinds.collect();
+    let mut keys = kinds.clone();
+    order::sort_numbers(&mut keys);
+    keys.dedup();
+    keys.retain(|&it| it != HIDDEN);
+    let ink_of = kinds.iter().map(|it| {
+        let at = keys.binary_search(it).ok();
+        at.map_or(NO_INK, |at| at as u16)
+    });
+    let ink = |key: &u64| {
+        let [.., r, g, b] = key.to_be_bytes();
+        Ink {
+            color: [r, g, b],
+            line: Vec::new(),
+            y: 0..0,
+            x: 0..0,
+            last: (0..0, 0),
+            hatched: Vec::new(),
+        }
+    };
+    (keys.iter().map(ink).collect(), ink_of.collect())
 }
 
-impl Bar {
-    fn paint(&self, pixels: &mut Pixels) {
-        let ([x0, x1], [y0, y1]) = (self.x, self.y);
-        pixels.fill(x0..x1, y0..y1, self.color, self.alpha);
-        if self.hatched {
-            self.hatch(pixels);
-        }
-    }
+struct Raster<'a> {
+    table: &'a SpanTable,
+    look: &'a Look,
+    viewport: Viewport,
+    /// Nanoseconds of a pixel, rounded down.
+    pixel_ns: u64,
+    scale: Scale,
+    nested: bool,
+    inks: Vec<Ink>,
+    ink_of: Column<u16>,
+    /// What shares the rows that are being painted: a row of pixels, or a rank where each has rows of its own.
+    band: i64,
+    pixels: Pixels,
+}
 
-    /// Diagonal lines, and a bar where the time was up.
-    fn hatch(&self, pixels: &mut Pixels) {
-        const EVERY: i32 = 6;
-        const END_MARK: i32 = 2;
-        let dark = self.color.map(|channel| channel / 2);
-        let ([x0, x1], [y0, y1]) = (self.x, self.y);
-        for y in y0.max(0)..y1.min(pixels.height as i32) {
-            // The lines hang on the span, so that panning moves them along.
-            let first = x0 + (y - y0).rem_euclid(EVERY);
-            let skipped = (-first).max(0) / EVERY;
-            let mut x = first + skipped * EVERY;
-            while x < x1.min(pixels.width as i32) {
-                pixels.fill(x..x + 1, y..y + 1, dark, 110);
-                x += EVERY;
+impl Visitor for Raster<'_> {
+    fn block(&mut self, spans: Range<usize>, whole: bool, parts: &[Part]) -> bool {
+        let (t0, t1) = (self.viewport.t0, self.viewport.t1);
+        let seen = |it: &&Part| it.overlaps(t0, t1);
+        if !parts.iter().any(|it| seen(&it)) {
+            return true;
+        }
+        let [first, last] = [spans.start, spans.end - 1].map(|at| self.table.rank[at].0);
+        let within_a_pixel = |it: &Part| it.first_start.abs_diff(it.last_start) <= self.pixel_ns;
+        let enough = whole
+            && self.band(first) == self.band(last)
+            && parts.iter().filter(seen).all(within_a_pixel);
+        if enough {
+            for part in parts.iter().filter(seen) {
+                self.bar(first, part);
             }
         }
-        pixels.fill((x1 - END_MARK).max(x0)..x1, y0..y1, dark, 255);
+        enough
     }
+
+    fn spans(&mut self, spans: Range<usize>) {
+        for at in spans {
+            let span = Part::of(self.table, at);
+            if span.overlaps(self.viewport.t0, self.viewport.t1) {
+                self.bar(self.table.rank[at].0, &span);
+            }
+        }
+    }
+}
+
+impl Raster<'_> {
+    /// See the field.
+    fn band(&self, rank: u32) -> i64 {
+        match self.scale.row_height() < 1.0 {
+            true => self.scale.y(rank).floor() as i64,
+            false => rank.into(),
+        }
+    }
+
+    /// Paints spans that begin within one pixel.
+    fn bar(&mut self, rank: u32, part: &Part) {
+        let ink = self.ink_of[kind(part.service, part.outcome)];
+        if ink == NO_INK {
+            return;
+        }
+        let band = self.band(rank);
+        if band != self.band {
+            self.settle();
+            self.band = band;
+        }
+        let tier = self.table.tier(part.service);
+        let from = self.scale.x(part.first_start).floor() as i32;
+        let to = (self.scale.x(part.last_end).ceil() as i32).max(from + 1);
+        // Inside a bar of another colour, a see-through one would show a third.
+        let alpha = match self.nested && tier > 0 {
+            true => 255,
+            false => self.look.alpha(part.service, part.longest, part.outcome),
+        };
+        let ink = &mut self.inks[ink as usize];
+        ink.y = rows(&self.scale, rank, tier);
+        if self.nested && part.outcome == Outcome::TimedOut {
+            ink.hatched.push(from..to);
+        }
+        ink.add(from..to, alpha, self.pixels.width as usize);
+    }
+
+    /// The band is at its end: its inks go on the image.
+    fn settle(&mut self) {
+        for ink in &mut self.inks {
+            if ink.x.is_empty() {
+                continue;
+            }
+            for y in ink.y.clone() {
+                self.pixels
+                    .lay(ink.x.start, y, &ink.line[ink.x.clone()], ink.color);
+            }
+            ink.line[ink.x.clone()].fill(0);
+            (ink.x, ink.last) = (0..0, (0..0, 0));
+            for x in ink.hatched.drain(..) {
+                hatch(&mut self.pixels, x, ink.y.clone(), ink.color);
+            }
+        }
+    }
+}
+
+impl Ink {
+    fn add(&mut self, x: Range<i32>, alpha: u8, width: usize) {
+        let cut = |x: i32| usize::try_from(x).unwrap_or(0).min(width);
+        let x = cut(x.start)..cut(x.end);
+        let (last, last_alpha) = &self.last;
+        let hidden = last.start <= x.start && x.end <= last.end && alpha <= *last_alpha;
+        if hidden || x.is_empty() {
+            return;
+        }
+        self.line.resize(width, 0);
+        for pixel in &mut self.line[x.clone()] {
+            *pixel = alpha.max(*pixel);
+        }
+        self.x = match self.x.is_empty() {
+            true => x.clone(),
+            false => self.x.start.min(x.start)..self.x.end.max(x.end),
+        };
+        self.last = (x, alpha);
+    }
+}
+
+/// Diagonal lines over a bar, and a mark where the time was up.
+fn hatch(pixels: &mut Pixels, x: Range<i32>, y: Range<i32>, color: Rgb) {
+    const EVERY: i32 = 6;
+    const END_MARK: i32 = 2;
+    let dark = color.map(|channel| channel / 2);
+    for row in y.start.max(0)..y.end.min(pixels.height as i32) {
+        // The lines hang on the span, so that panning moves them along.
+        let first = x.start + (row - y.start).rem_euclid(EVERY);
+        let skipped = (-first).max(0) / EVERY;
+        let mut at = first + skipped * EVERY;
+        while at < x.end.min(pixels.width as i32) {
+            pixels.fill(at..at + 1, row..row + 1, dark, 110);
+            at += EVERY;
+        }
+    }
+    pixels.fill((x.end - END_MARK).max(x.start)..x.end, y, dark, 255);
 }

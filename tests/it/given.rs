@@ -25,7 +25,7 @@ pub fn rows(text: &str) -> SpanRows {
             panic!("a span needs six words: {line}");
         };
         let (start, duration) = times.split_once('+').expect("START+DURATION");
-        let ms = |text: &str| text.parse::<i64>().expect("milliseconds") * 1_000_000;
+        let ms = |text: &str| (text.parse::<f64>().expect("milliseconds") * 1e6).round() as i64;
         let tagged = |tag: char| rest.iter().find_map(|word| word.strip_prefix(tag));
         rows.push(SpanRow {
             trace,

@@ -11,6 +11,7 @@ mod files;
 mod fit;
 mod given;
 mod golden;
+mod levels;
 mod made;
 mod messages;
 mod observed;

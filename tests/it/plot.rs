@@ -1,8 +1,10 @@
 //! The span plot: exact pictures, a naive renderer, looks and hits.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use herdscope::dataset::Dataset;
+use herdscope::messages::Style;
 use herdscope::outcome::Outcome;
 use herdscope::plot::look::{self, Look};
 use herdscope::plot::pixels::Pixels;
@@ -11,6 +13,7 @@ use herdscope::plot::{hit, overview, picture, raster};
 use herdscope::spans::SpanIdx;
 use herdscope::view::{ColorBy, Viewport};
 use proptest::prelude::*;
+use proptest::test_runner::TestCaseError;
 
 use crate::given::{dataset, herd};
 use crate::golden::check_pixels;
@@ -29,7 +32,13 @@ fn look_of(dataset: &Dataset, hidden: &[&str]) -> Look {
 }
 
 fn draw(dataset: &Dataset, viewport: Viewport, size: [u32; 2], hidden: &[&str]) -> Pixels {
-    raster::spans(&dataset.table, &look_of(dataset, hidden), viewport, size)
+    raster::spans(
+        &dataset.table,
+        &dataset.levels,
+        &look_of(dataset, hidden),
+        viewport,
+        size,
+    )
 }
 
 fn viewport(ms: Range<i64>, ranks: Range<i64>) -> Viewport {
@@ -194,7 +203,7 @@ fn the_pointer_finds_what_is_painted() {
     let (all, size) = (viewport(0..100, 0..3), [100, 60]);
     let found = |x: f64, y: f64, hidden: &[&str]| {
         let look = look_of(&three, hidden);
-        hit::span_at(&three.table, &look, all, size, [x, y], 2.0).map(|span| {
+        hit::span_at(&three.table, &three.levels, &look, all, size, [x, y], 2.0).map(|span| {
             let at = span.0 as usize;
             let service = three.table.service_name(three.table.service[at]);
             format!("{}:{service}", three.table.trace_id(three.table.rank[at]))
@@ -215,41 +224,73 @@ fn the_pointer_finds_what_is_painted() {
     assert_eq!(found(25.0, 24.0, &["timed_out"]), None);
 }
 
-/// Paints each pixel by asking every span, layer by layer: slow, and nothing to get wrong.
+/// Paints each pixel by asking every span, ink by ink: slow, and nothing to get wrong.
 fn naive(dataset: &Dataset, look: &Look, view: Viewport, size: [u32; 2]) -> Pixels {
     let scale = Scale::new(view, size);
     let nested = scale.row_height() >= raster::NESTED_FROM;
     let mut pixels = Pixels::transparent(size[0], size[1]);
-    for layer in 0..=look::TIMED_OUT_LAYER {
-        for at in 0..dataset.table.len() {
-            let (service, outcome) = (dataset.table.service[at], dataset.table.outcome[at]);
-            let tier = dataset.table.tier(service);
-            let Some(paint) = look.paint(service, outcome) else {
-                continue;
-            };
-            let (start, end) = (
-                dataset.table.start[at],
-                dataset.table.end(SpanIdx(at as u32)),
-            );
-            let in_layer = layer == if nested { tier } else { paint.layer };
-            if !in_layer || start >= view.t1 || end < view.t0 {
-                continue;
-            }
-            let from = scale.x(start).floor() as i32;
-            let to = (scale.x(end).ceil() as i32).max(from + 1);
-            let rows = raster::rows(&scale, dataset.table.rank[at].0, tier);
-            let alpha = look.alpha(service, dataset.table.duration[at], outcome);
-            for y in 0..size[1] as i32 {
-                for x in 0..size[0] as i32 {
-                    if (from..to).contains(&x) && rows.contains(&y) {
-                        let alpha = if nested && tier > 0 { 255 } else { alpha };
-                        pixels.fill(x..x + 1, y..y + 1, paint.color, alpha);
-                    }
-                }
+    // What covers each pixel: of an ink the most opaque alone.
+    let mut inks: BTreeMap<_, BTreeMap<(i32, i32), u8>> = BTreeMap::new();
+    for at in 0..dataset.table.len() {
+        let (service, outcome) = (dataset.table.service[at], dataset.table.outcome[at]);
+        let tier = dataset.table.tier(service);
+        let Some(paint) = look.paint(service, outcome) else {
+            continue;
+        };
+        let (start, end) = (
+            dataset.table.start[at],
+            dataset.table.end(SpanIdx(at as u32)),
+        );
+        if start >= view.t1 || end < view.t0 {
+            continue;
+        }
+        let layer = if nested { tier } else { paint.layer };
+        let ink = inks.entry((layer, outcome, paint.color)).or_default();
+        let from = scale.x(start).floor() as i32;
+        let to = (scale.x(end).ceil() as i32).max(from + 1);
+        let alpha = match nested && tier > 0 {
+            true => 255,
+            false => look.alpha(service, end.abs_diff(start), outcome),
+        };
+        for y in raster::rows(&scale, dataset.table.rank[at].0, tier) {
+            for x in from..to {
+                let most = ink.entry((x, y)).or_default();
+                *most = alpha.max(*most);
             }
         }
     }
+    for ((.., color), ink) in inks {
+        for ((x, y), alpha) in ink {
+            pixels.fill(x..x + 1, y..y + 1, color, alpha);
+        }
+    }
     pixels
+}
+
+/// Whether a picture has what the other has, none of it further off than a pixel along X: neither coverage nor
+/// failures are lost, and what is painted is as opaque as there.
+fn is_within_a_pixel(some: &Pixels, other: &Pixels, style: &Style) -> Result<(), TestCaseError> {
+    for y in 0..some.height {
+        for x in 0..some.width {
+            let near: Vec<[u8; 4]> = (x.saturating_sub(1)..(x + 2).min(other.width))
+                .map(|x| pixel(other, x, y))
+                .collect();
+            let [r, g, b, alpha] = pixel(some, x, y);
+            let alphas = || near.iter().map(|it| it[3]);
+            let [least, most] = [alphas().min(), alphas().max()].map(|it| it.unwrap_or(0));
+            prop_assert!(
+                (least..=most).contains(&alpha),
+                "{alpha} at {x}, {y}, not {least} to {most}"
+            );
+            if [style.failed, style.timed_out].contains(&[r, g, b]) {
+                prop_assert!(
+                    near.iter().any(|it| it[..3] == [r, g, b]),
+                    "a failure is lost at {x}, {y}"
+                );
+            }
+        }
+    }
+    Ok(())
 }
 
 proptest! {
@@ -269,7 +310,42 @@ proptest! {
         let dataset = dataset(&spans.iter().enumerate().map(line).collect::<String>());
         let look = look_of(&dataset, &[]);
         let (view, size) = (viewport(from..from + width, top..top + ranks), [50, height]);
-        prop_assert_eq!(raster::spans(&dataset.table, &look, view, size), naive(&dataset, &look, view, size));
+        prop_assert_eq!(raster::spans(&dataset.table, &dataset.levels, &look, view, size), naive(&dataset, &look, view, size));
+    }
+
+    /// Hundreds of traces a row of pixels: blocks of spans are drawn as one.
+    #[test]
+    fn from_afar_the_raster_is_within_a_pixel_of_the_naive_one(
+        traces in prop::collection::vec((0..40u64, 0..60u64, 0..60u64, 0..30u8), 200..900),
+        step_us in prop::sample::select(vec![0u64, 7, 90, 1_000]),
+        (from, to) in (0..90u64, 10..120u64),
+        (top, ranks) in (0..400i64, 100..900i64),
+        height in 1..12u32,
+    ) {
+        let mut text = String::new();
+        for (at, (gap, served, waited, luck)) in traces.iter().enumerate() {
+            let start = at as f64 * step_us as f64 / 1e3;
+            let outcome = match luck { 0 => "timed_out", 1 => "failed", _ => "" };
+            text += &format!("t{at:03} 1 - web client {start}+{} {outcome}\n", served + waited);
+            text += &format!("t{at:03} 2 1 api server {}+{served}\n", start + *gap as f64);
+        }
+        let dataset = dataset(&text);
+        let look = look_of(&dataset, &[]);
+        let home = dataset.home();
+        let part = |of: u64| home.t0 + (home.t1 - home.t0) / 120 * of as i64;
+        let view = Viewport {
+            t0: part(from),
+            t1: part(from + to).max(part(from) + 1),
+            y0: top * 1000,
+            y1: (top + ranks) * 1000,
+        };
+        let size = [50, height];
+        let (ours, naive) = (
+            raster::spans(&dataset.table, &dataset.levels, &look, view, size),
+            naive(&dataset, &look, view, size),
+        );
+        is_within_a_pixel(&ours, &naive, &picture::light())?;
+        is_within_a_pixel(&naive, &ours, &picture::light())?;
     }
 
     /// Whatever the viewport, no span in it is lost: something is painted in its rows.
