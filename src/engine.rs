@@ -12,20 +12,21 @@ use std::ops::Range;
 
 use halfopen::Config;
 
-use crate::calls::Edge;
+use crate::calls::{Calls, Edge};
 use crate::dataset::Dataset;
 use crate::files::Files;
 use crate::herds::{self, Attempt, late_ns};
 use crate::ingest::{Limits, Reader, Reading, Told, Unmapped, Unreadable, UnreadableKind};
 use crate::messages::{
-    Beside, FrameRequest, Lane, PointRequest, Progress, Refused, ReplayScene, Scene, SpanLabel,
-    Style, Summary, Swatch, TraceDetail,
+    Beside, FrameRequest, Lane, Latency, PointRequest, Progress, Refused, ReplayScene, Scene,
+    SpanLabel, Style, Summary, Swatch, TraceDetail,
 };
 use crate::order;
 use crate::plot::look::Look;
 use crate::plot::pixels::Pixels;
 use crate::plot::scale::Scale;
 use crate::plot::{hit, overview, raster};
+use crate::rates::Rates;
 use crate::replay::{self, Replay};
 use crate::rows::{Kind, NONE, UNKNOWN_DURATION};
 use crate::scene;
@@ -46,6 +47,8 @@ pub struct Engine {
     reading: Option<Underway>,
     replayed: Option<Replayed>,
     strip: Option<Strip>,
+    /// The trace that was marked last, and its rank if it is there.
+    marked: Option<(String, Option<Rank>)>,
     simulated: Option<Simulated>,
 }
 
@@ -99,7 +102,9 @@ struct StripKey {
 
 struct Replayed {
     of: ReplayKey,
+    /// Without its samples of failure rates, which are in `rates`.
     replay: Replay,
+    rates: Rates,
     lanes: Vec<Lane>,
     attempts: Vec<Attempt>,
 }
@@ -240,16 +245,19 @@ impl Engine {
             };
             reading.next_preview = n_rows + n_rows / 2;
             preview = Some(reading.preview.home());
-            (self.replayed, self.strip) = (None, None);
         }
-        Ok(Progress {
+        let progress = Progress {
             name: current.name.clone(),
             bytes: current.reader.bytes_in(),
             total: current.total,
             spans: n_rows as u64,
             elapsed_ms,
             preview,
-        })
+        };
+        if preview.is_some() {
+            self.forget();
+        }
+        Ok(progress)
     }
 
     /// Ends the reading. Without a file that could be read, what was loaded stays, and the reasons
@@ -289,6 +297,7 @@ impl Engine {
     /// Draws.
     pub fn frame(&mut self, request: &FrameRequest) -> Frame {
         self.replay(request);
+        self.mark(request);
         let strip = self.strip(request);
         let dataset = self.dataset();
         let viewport = request.viewport.unwrap_or_else(|| dataset.home());
@@ -304,23 +313,12 @@ impl Engine {
             viewport,
             request.plot,
         );
-        let ranks = Scale::new(viewport, [1, 1]).ranks();
-        let within = |at: usize| {
-            let rank = dataset.table.rank[calls.span[at].0 as usize].0;
-            (viewport.t0..viewport.t1).contains(&calls.start[at]) && ranks.contains(&rank)
-        };
-        let durations: Vec<u64> = (0..calls.len())
-            .filter(|&at| calls.outcome[at].is_known() && within(at))
-            .map(|at| calls.end[at].abs_diff(calls.start[at]))
-            .collect();
-        let percentile = |per_mille: usize| {
-            let at = durations.len().checked_sub(1)? * per_mille / 1000;
-            order::nth(&durations, at)
-        };
-        let marked = request
-            .trace
+        let latency = latency(dataset, calls, viewport, request.rests);
+        let marked = self
+            .marked
             .as_ref()
-            .and_then(|id| dataset.table.find_trace(id));
+            .filter(|it| Some(&it.0) == request.trace.as_ref());
+        let marked = marked.and_then(|it| it.1);
         let replayed = self.replayed.as_ref();
         let (simulated, beside) = self.beside(request, viewport).unzip();
         let scene = Scene {
@@ -329,12 +327,11 @@ impl Engine {
             overview: request.overview,
             overview_time,
             rates: replayed.map_or_else(Default::default, |it| {
-                scene::rates(calls, &it.replay, viewport, request.plot[0])
+                it.rates.requests(viewport, request.plot[0])
             }),
             replay: self.replay_scene(request, viewport),
             spans: scene::n_spans(&dataset.table, &dataset.levels, viewport),
-            p50_ns: percentile(500),
-            p999_ns: percentile(999),
+            latency,
             marked: marked.map(|rank| rank.0),
             simulated,
         };
@@ -424,14 +421,24 @@ impl Engine {
             return;
         }
         let calls = dataset.calls(edge);
-        let replay = replay::replay(calls, &of.options);
+        let mut replay = replay::replay(calls, &of.options);
+        let rates = Rates::new(dataset.traffic(edge), &mut replay);
         let attempts = herds::attempts(&dataset.table, calls, &(&replay).into());
         self.replayed = Some(Replayed {
             of,
             lanes: scene::lanes(&replay),
             replay,
+            rates,
             attempts,
         });
+    }
+
+    /// Makes sure that `self.marked` is of the trace asked for.
+    fn mark(&mut self, request: &FrameRequest) {
+        if self.marked.as_ref().map(|it| &it.0) != request.trace.as_ref() {
+            let rank = |id: &String| self.dataset().table.find_trace(id);
+            self.marked = request.trace.as_ref().map(|id| (id.clone(), rank(id)));
+        }
     }
 
     /// The pixels of the overview.
@@ -466,14 +473,14 @@ impl Engine {
 
     /// Other data is drawn: what was worked out for it is void.
     fn forget(&mut self) {
-        self.replayed = None;
-        self.strip = None;
+        (self.replayed, self.strip, self.marked) = (None, None, None);
     }
 
     fn replay_scene(&self, request: &FrameRequest, viewport: Viewport) -> ReplayScene {
         let Some(Replayed {
             of,
             replay,
+            rates,
             lanes,
             attempts,
         }) = &self.replayed
@@ -513,7 +520,7 @@ impl Engine {
             calls: replay.rejected.len() as u64,
             withheld: replay.withheld,
             transitions,
-            failure_rate: scene::failure_rate(replay, viewport, request.plot[0]),
+            failure_rate: rates.failure_rate(viewport, request.plot[0]),
             threshold: threshold.map(|rate| rate.as_ppm()),
             attempts: attempts.clone(),
         }
@@ -649,6 +656,32 @@ fn look(dataset: &Dataset, style: &Style, color_by: ColorBy, hidden: &[String]) 
         hidden,
         &dataset.opaque_from,
     )
+}
+
+/// So many calls are gone through in passing.
+const FEW_CALLS: usize = 1 << 15;
+
+/// How long the calls took that start in the viewport. O(calls in its time), unless they are many and it does not
+/// rest.
+fn latency(dataset: &Dataset, calls: &Calls, viewport: Viewport, rests: bool) -> Latency {
+    let before = |time: i64| calls.start.partition_point(|&it| it < time);
+    let started = before(viewport.t0)..before(viewport.t1);
+    if started.len() > FEW_CALLS && !rests {
+        return Latency::NotYet;
+    }
+    let ranks = Scale::new(viewport, [1, 1]).ranks();
+    let shown = started.filter(|&at| {
+        let rank = dataset.table.rank[calls.span[at].0 as usize].0;
+        calls.outcome[at].is_known() && ranks.contains(&rank)
+    });
+    let durations = shown.map(|at| calls.end[at].abs_diff(calls.start[at]));
+    let durations: Vec<u64> = durations.collect();
+    let last = durations.len().saturating_sub(1);
+    let per_mille = |share: usize| order::nth(&durations, last * share / 1000);
+    match (per_mille(500), per_mille(999)) {
+        (Some(p50_ns), Some(p999_ns)) => Latency::Known { p50_ns, p999_ns },
+        _ => Latency::OfNone,
+    }
 }
 
 /// The settings, and why they are the defaults if the text cannot be used.

@@ -20,6 +20,7 @@ pub mod observed;
 pub mod packed;
 pub mod panes;
 pub mod plot;
+pub mod rates;
 pub mod replay;
 pub mod retries;
 pub mod samples;

@@ -389,6 +389,8 @@ pub struct FrameRequest {
     pub simulate: Option<String>,
     /// Device pixels of that.
     pub simulated: [u32; 2],
+    /// The view rests: what takes longer than a picture may is worked out, too.
+    pub rests: bool,
 }
 
 impl FrameRequest {
@@ -407,8 +409,25 @@ impl FrameRequest {
             trace: view.trace.clone(),
             simulate: view.simulate.clone(),
             simulated: [0, 0],
+            rests: false,
         }
     }
+}
+
+/// How long calls took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Latency {
+    /// There are none.
+    OfNone,
+    /// There are too many to go through them while the view moves: see [`FrameRequest::rests`].
+    NotYet,
+    /// Nanoseconds.
+    Known {
+        /// The median.
+        p50_ns: u64,
+        /// The 99.9th percentile.
+        p999_ns: u64,
+    },
 }
 
 /// Everything of a picture that is not pixels: axes, states and rates of one viewport.
@@ -428,10 +447,8 @@ pub struct Scene {
     pub rates: RatesScene,
     /// Spans in the viewport.
     pub spans: u64,
-    /// Median duration of the calls of the edge that start in the viewport; `None` without any.
-    pub p50_ns: Option<u64>,
-    /// Their 99.9th percentile.
-    pub p999_ns: Option<u64>,
+    /// How long the calls of the edge took that start in the viewport.
+    pub latency: Latency,
     /// The rank of the marked trace.
     pub marked: Option<u32>,
     /// The simulated run that is drawn beside it.

@@ -11,7 +11,7 @@ use crate::open;
 use crate::page::{App, State};
 use crate::{assume, trace};
 use herdscope::format;
-use herdscope::messages::{Scene, Summary, Swatch};
+use herdscope::messages::{Latency, Scene, Summary, Swatch};
 use herdscope::view::Source;
 
 /// The issues that make a replayed breaker do what the real one did not.
@@ -231,13 +231,15 @@ pub fn render_footer(app: &App, scene: &Scene) {
         None => format::counted(scene.spans, "span"),
     };
     dom.text("foot-spans", &spans);
-    let latency = match (scene.p50_ns, scene.p999_ns) {
-        (Some(p50), Some(p999)) => format!(
+    let latency = match scene.latency {
+        Latency::OfNone => String::new(),
+        // What it says is not of what is in view.
+        Latency::NotYet => "p50 …".to_owned(),
+        Latency::Known { p50_ns, p999_ns } => format!(
             "p50 {} · p99.9 {}",
-            format::duration(p50),
-            format::duration(p999)
+            format::duration(p50_ns),
+            format::duration(p999_ns)
         ),
-        _ => String::new(),
     };
     dom.text("foot-latency", &latency);
     render_hint(app, &state);

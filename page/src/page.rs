@@ -22,7 +22,7 @@ use crate::{
     assume, breaker, clickhouse, columns, header, herds, notices, open, overview, panes, plot,
     reading, seek, theme, tools, trace, wire,
 };
-use herdscope::messages::{FrameRequest, Reply, Scene, Style, Summary, TraceDetail};
+use herdscope::messages::{FrameRequest, Latency, Reply, Scene, Style, Summary, TraceDetail};
 use herdscope::view::{FileMark, Pane, View, Viewport};
 use herdscope::viewport;
 
@@ -65,11 +65,16 @@ pub struct App {
     pub assume: assume::Assume,
     /// Something changed since the last frame was asked for.
     stale: Cell<bool>,
+    /// The next frame is of a view that rests.
+    rests: Cell<bool>,
     /// A picture that waits for the next animation frame.
     arrived: RefCell<Option<(Scene, Vec<ArrayBuffer>)>>,
     frames: Cell<u32>,
     me: Weak<App>,
 }
+
+/// A view that has not moved for so many milliseconds rests.
+const REST_MS: i32 = 120;
 
 /// Builds the page.
 pub fn start(window: Window) -> Result<(), JsValue> {
@@ -101,6 +106,7 @@ pub fn start(window: Window) -> Result<(), JsValue> {
         columns: columns::Columns::default(),
         assume: assume::Assume::default(),
         stale: Cell::new(false),
+        rests: Cell::new(false),
         arrived: RefCell::default(),
         frames: Cell::new(0),
         me: me.clone(),
@@ -301,6 +307,7 @@ impl App {
         let preview = state.reading.as_ref().and_then(|it| it.preview);
         let request = FrameRequest {
             simulated: sizes.simulated,
+            rests: self.rests.take(),
             ..FrameRequest::of(view, sizes.plot, sizes.overview, state.style.clone())
         };
         match preview {
@@ -384,12 +391,18 @@ impl App {
         breaker::render_figures(self, &scene);
         herds::render(self, &scene, before.as_deref());
         header::render_footer(self, &scene);
-        self.frames.set(self.frames.get() + 1);
-        dom::set(
-            &self.dom.root(),
-            "data-frames",
-            &self.frames.get().to_string(),
-        );
+        let n_frames = self.frames.get() + 1;
+        self.frames.set(n_frames);
+        dom::set(&self.dom.root(), "data-frames", &n_frames.to_string());
+        if scene.latency == Latency::NotYet {
+            let app = self.rc();
+            self.dom.later(REST_MS, move || {
+                if app.frames.get() == n_frames {
+                    app.rests.set(true);
+                    app.request_frame();
+                }
+            });
+        }
         self.show_state();
     }
 
@@ -398,7 +411,9 @@ impl App {
     pub fn show_state(&self) {
         let state = self.state();
         let painting = self.client.is_drawing() || self.arrived.borrow().is_some();
-        let waiting = self.stale.get() && state.summary.is_some();
+        let unsaid = |it: &Rc<Scene>| it.latency == Latency::NotYet;
+        let waiting = self.stale.get() || state.scene.as_ref().is_some_and(unsaid);
+        let waiting = waiting && state.summary.is_some();
         let text = match () {
             () if state.reading.is_some() => "reading",
             () if painting || waiting || panes::is_waiting(self) => "loading",

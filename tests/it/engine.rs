@@ -1,11 +1,11 @@
 //! The engine: what the page asks for, without a page.
 
 use herdscope::engine::{Engine, Frame};
-use herdscope::messages::{BandState, FrameRequest, PointRequest, Summary};
+use herdscope::messages::{BandState, FrameRequest, Latency, PointRequest, Summary};
 use herdscope::plot::picture;
 use herdscope::view::{ColorBy, Pane, Source, View, Viewport};
 
-use crate::given::herd;
+use crate::given::{self, herd};
 
 const HERD_BREAKER: &str = "window=100,min=20,fail=50%,open=60s,probes=10";
 
@@ -23,6 +23,7 @@ fn request(viewport: Option<Viewport>) -> FrameRequest {
         trace: None,
         simulate: None,
         simulated: [0, 0],
+        rests: false,
     }
 }
 
@@ -77,7 +78,10 @@ fn a_frame_holds_everything_of_one_viewport() {
     assert_eq!(scene.rates.sent.iter().sum::<u32>(), 16_237);
     assert_eq!(scene.rates.timed_out.iter().sum::<u32>(), 695);
     // The 99.9th percentile is the timeout.
-    assert_eq!(scene.p999_ns, Some(500_000_000));
+    let Latency::Known { p999_ns, .. } = scene.latency else {
+        panic!("{:?}", scene.latency);
+    };
+    assert_eq!(p999_ns, 500_000_000);
 }
 
 #[test]
@@ -265,12 +269,37 @@ fn views_that_do_not_fit_are_said_to() {
 }
 
 #[test]
+fn many_calls_are_gone_through_when_the_view_rests() {
+    let call = |at: usize| format!("t{at} 1 - web client {at}+20 >api\n");
+    let text: String = (0..40_000).map(call).collect();
+    let mut engine = Engine::with(given::dataset(&text));
+    let latency = |engine: &mut Engine, viewport, rests| {
+        let request = FrameRequest {
+            rests,
+            ..request(viewport)
+        };
+        engine.frame(&request).scene.latency
+    };
+    let known = Latency::Known {
+        p50_ns: 20_000_000,
+        p999_ns: 20_000_000,
+    };
+    assert_eq!(latency(&mut engine, None, false), Latency::NotYet);
+    assert_eq!(latency(&mut engine, None, true), known);
+    let few = Viewport {
+        t1: 1_000_000_000,
+        ..engine.summary().home
+    };
+    assert_eq!(latency(&mut engine, Some(few), false), known);
+}
+
+#[test]
 fn an_engine_with_nothing_loaded_answers() {
     let mut engine = Engine::new();
     let frame = engine.frame(&request(None));
     assert_eq!(
-        (n_painted(&frame), frame.scene.spans, frame.scene.p50_ns),
-        (0, 0, None)
+        (n_painted(&frame), frame.scene.spans, frame.scene.latency),
+        (0, 0, Latency::OfNone)
     );
     assert!(engine.push(b"a", 0.0).is_err());
     assert!(engine.finish().is_err());

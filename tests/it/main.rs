@@ -18,6 +18,7 @@ mod observed;
 mod panes;
 mod picture;
 mod plot;
+mod rates;
 mod real;
 mod recorded;
 mod remedies;
