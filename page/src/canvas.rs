@@ -18,7 +18,14 @@ use crate::dom;
 pub struct Canvas {
     whole: CanvasBackend,
     context: CanvasRenderingContext2d,
+    /// What is told already: telling it again takes as long as drawing a shape.
+    fill: Option<Told>,
+    stroke: Option<(Told, u32)>,
+    font: String,
 }
+
+/// A colour and its opacity.
+type Told = ((u8, u8, u8), f64);
 
 type Drawn = Result<(), DrawingErrorKind<<CanvasBackend as DrawingBackend>::ErrorType>>;
 
@@ -29,11 +36,17 @@ impl Canvas {
         Some(Canvas {
             context: context.dyn_into().ok()?,
             whole: CanvasBackend::with_canvas_object(canvas)?,
+            fill: None,
+            stroke: None,
+            font: String::new(),
         })
     }
 
-    fn fill_with(&self, color: BackendColor) {
-        self.context.set_fill_style_str(&css(color));
+    fn fill_with(&mut self, color: BackendColor) {
+        let color = (color.rgb, color.alpha);
+        if self.fill.replace(color) != Some(color) {
+            self.context.set_fill_style_str(&css(color));
+        }
     }
 
     /// Goes along points; whether there are any.
@@ -46,10 +59,9 @@ impl Canvas {
     }
 }
 
-fn css(color: BackendColor) -> String {
-    let (r, g, b) = color.rgb;
+fn css(((r, g, b), alpha): Told) -> String {
     let [r, g, b] = [r, g, b].map(|it| it.to_string());
-    let alpha = dom::number(color.alpha);
+    let alpha = dom::number(alpha);
     ["rgba(", &r, ",", &g, ",", &b, ",", &alpha, ")"].concat()
 }
 
@@ -93,8 +105,12 @@ impl DrawingBackend for Canvas {
         path: I,
         style: &S,
     ) -> Drawn {
-        self.context.set_stroke_style_str(&css(style.color()));
-        self.context.set_line_width(style.stroke_width().into());
+        let (color, width) = (style.color(), style.stroke_width());
+        let stroke = ((color.rgb, color.alpha), width);
+        if self.stroke.replace(stroke) != Some(stroke) {
+            self.context.set_stroke_style_str(&css(stroke.0));
+            self.context.set_line_width(width.into());
+        }
         self.go(path);
         self.context.stroke();
         Ok(())
@@ -124,7 +140,10 @@ impl DrawingBackend for Canvas {
         });
         self.fill_with(style.color());
         let font = [&dom::number(style.size()), "px ", style.family().as_str()].concat();
-        self.context.set_font(&font);
+        if self.font != font {
+            self.context.set_font(&font);
+            self.font = font;
+        }
         // A text that the browser does not draw is none.
         let _ = self.context.fill_text(text, at.0.into(), at.1.into());
         Ok(())

@@ -1,8 +1,8 @@
 //! The address always holds the view, and Back undoes a gesture.
 //!
 //! Owns the browser's history. Invariant: a gesture (a burst of the wheel, one drag of a slider) is
-//! one entry: its first change is pushed, the others replace it, at most four a second because
-//! browsers refuse more. Pinned by the browser tests of links.
+//! one entry: its first change is pushed, the last of the others replaces it once nothing has changed for a while,
+//! because that takes a browser as long as a picture. Pinned by the browser tests of links.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -27,7 +27,7 @@ pub enum Gesture {
 
 /// A pause that ends a burst, in milliseconds.
 const PAUSE_MS: f64 = 800.0;
-/// How long an address may lag behind, in milliseconds.
+/// How long a view is unchanged before its address is written, in milliseconds.
 const LAG_MS: i32 = 250;
 
 /// The page's history.
@@ -41,8 +41,8 @@ struct Inner {
     /// The address that has not been written yet.
     late: RefCell<Option<String>>,
     timer: Cell<bool>,
-    /// When it was written last.
-    written_at: Cell<f64>,
+    /// When the view changed last.
+    noted_at: Cell<f64>,
     /// The address that was written last.
     written: RefCell<String>,
 }
@@ -54,7 +54,7 @@ impl History {
             last: Cell::new(None),
             late: RefCell::default(),
             timer: Cell::new(false),
-            written_at: Cell::new(f64::NEG_INFINITY),
+            noted_at: Cell::new(f64::NEG_INFINITY),
             written: RefCell::default(),
         }))
     }
@@ -92,9 +92,7 @@ impl History {
         }
         if continues {
             inner.late.replace(Some(hash));
-            if now - inner.written_at.get() >= f64::from(LAG_MS) {
-                return self.flush();
-            }
+            inner.noted_at.set(now);
             self.flush_later();
             return Ok(());
         }
@@ -135,6 +133,9 @@ impl History {
         let this = self.clone();
         self.0.dom.later(LAG_MS, move || {
             this.0.timer.set(false);
+            if this.0.dom.now() - this.0.noted_at.get() < f64::from(LAG_MS) {
+                return this.flush_later();
+            }
             // Refused only when there were too many: the next change writes it.
             let _ = this.flush();
         });
@@ -144,6 +145,5 @@ impl History {
 impl Inner {
     fn wrote(&self, hash: String) {
         self.written.replace(hash);
-        self.written_at.set(self.dom.now());
     }
 }

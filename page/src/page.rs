@@ -3,7 +3,7 @@
 //! A person changes the [`View`] ([`App::change`]), the engine answers ([`App::receive`]); everything
 //! on screen follows from there. Invariants: the view alone decides what is shown, so a link brings
 //! all of it back; each failure ends in [`App::report`]; spans and axes of a viewport are painted in
-//! the same animation frame. Cost a frame: the painting, and text that has changed.
+//! one go. Cost a frame: the painting, and text that has changed.
 
 use std::cell::{Cell, Ref, RefCell, RefMut};
 use std::rc::{Rc, Weak};
@@ -67,8 +67,6 @@ pub struct App {
     stale: Cell<bool>,
     /// The next frame is of a view that rests.
     rests: Cell<bool>,
-    /// A picture that waits for the next animation frame.
-    arrived: RefCell<Option<(Scene, Vec<ArrayBuffer>)>>,
     frames: Cell<u32>,
     me: Weak<App>,
 }
@@ -107,7 +105,6 @@ pub fn start(window: Window) -> Result<(), JsValue> {
         assume: assume::Assume::default(),
         stale: Cell::new(false),
         rests: Cell::new(false),
-        arrived: RefCell::default(),
         frames: Cell::new(0),
         me: me.clone(),
         dom,
@@ -342,7 +339,7 @@ impl App {
             Reply::Cancelled => reading::cancelled(self, id),
             Reply::Frame(scene) => {
                 if self.client.frame_arrived(id) {
-                    self.frame_arrived(*scene, wire::listed(message, "pixels"));
+                    self.paint(*scene, wire::listed(message, "pixels"));
                 }
             }
             Reply::Hover(label) => {
@@ -357,27 +354,10 @@ impl App {
         }
     }
 
-    fn frame_arrived(&self, scene: Scene, pixels: Vec<ArrayBuffer>) {
-        let replaced = self.arrived.replace(Some((scene, pixels)));
-        match replaced {
-            Some((_, unpainted)) => self.client.recycle(unpainted),
-            None => {
-                let app = self.rc();
-                let paint = Closure::once_into_js(move || app.paint());
-                self.report(
-                    self.dom
-                        .window
-                        .request_animation_frame(paint.unchecked_ref()),
-                );
-            }
-        }
+    /// The next one is asked for first, so that the engine works while this one is painted. It is painted at once,
+    /// all of it: the browser shows it with its next frame.
+    fn paint(&self, scene: Scene, pixels: Vec<ArrayBuffer>) {
         self.pump();
-    }
-
-    fn paint(&self) {
-        let Some((scene, pixels)) = self.arrived.take() else {
-            return;
-        };
         let scene = Rc::new(scene);
         let (style, lanes) = {
             let state = self.state();
@@ -410,7 +390,7 @@ impl App {
     /// have their answers.
     pub fn show_state(&self) {
         let state = self.state();
-        let painting = self.client.is_drawing() || self.arrived.borrow().is_some();
+        let painting = self.client.is_drawing();
         let unsaid = |it: &Rc<Scene>| it.latency == Latency::NotYet;
         let waiting = self.stale.get() || state.scene.as_ref().is_some_and(unsaid);
         let waiting = waiting && state.summary.is_some();
