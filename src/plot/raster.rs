@@ -20,6 +20,7 @@ use crate::outcome::Outcome;
 use crate::plot::look::Look;
 use crate::plot::pixels::Pixels;
 use crate::plot::scale::Scale;
+use crate::rows::NONE;
 use crate::spans::{ServiceIdx, SpanTable};
 use crate::view::Viewport;
 
@@ -46,6 +47,8 @@ pub fn spans(
         nested,
         inks,
         ink_of,
+        rank: NONE,
+        rows: 0..0,
         band: i64::MIN,
         pixels: Pixels::transparent(size[0], size[1]),
     };
@@ -144,7 +147,10 @@ struct Raster<'a> {
     nested: bool,
     inks: Vec<Ink>,
     ink_of: Column<u16>,
-    /// What shares the rows that are being painted: a row of pixels, or a rank where each has rows of its own.
+    /// The rank that is being painted, and its rows unless they are nested.
+    rank: u32,
+    rows: Range<i32>,
+    /// What shares those rows: a row of pixels, or a rank where each has rows of its own.
     band: i64,
     pixels: Pixels,
 }
@@ -194,11 +200,7 @@ impl Raster<'_> {
         if ink == NO_INK {
             return;
         }
-        let band = self.band(rank);
-        if band != self.band {
-            self.settle();
-            self.band = band;
-        }
+        self.go_to(rank);
         let tier = self.table.tier(part.service);
         let from = self.scale.x(part.first_start).floor() as i32;
         let to = (self.scale.x(part.last_end).ceil() as i32).max(from + 1);
@@ -208,11 +210,27 @@ impl Raster<'_> {
             false => self.look.alpha(part.service, part.longest, part.outcome),
         };
         let ink = &mut self.inks[ink as usize];
-        ink.y = rows(&self.scale, rank, tier);
+        ink.y = match self.nested {
+            true => rows(&self.scale, rank, tier),
+            false => self.rows.clone(),
+        };
         if self.nested && part.outcome == Outcome::TimedOut {
             ink.hatched.push(from..to);
         }
         ink.add(from..to, alpha, self.pixels.width as usize);
+    }
+
+    fn go_to(&mut self, rank: u32) {
+        if rank == self.rank {
+            return;
+        }
+        let band = self.band(rank);
+        if band != self.band {
+            self.settle();
+            self.band = band;
+            self.rows = rows(&self.scale, rank, 0);
+        }
+        self.rank = rank;
     }
 
     /// The band is at its end: its inks go on the image.
