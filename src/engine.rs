@@ -9,7 +9,7 @@ mod simulating;
 mod tasks;
 
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use halfopen::Config;
 
@@ -60,7 +60,7 @@ pub struct Frame {
     /// Everything else.
     pub scene: Scene,
     /// Pixels of the plot area.
-    pub plot: Rc<Pixels>,
+    pub plot: Arc<Pixels>,
     /// Pixels of the overview strip.
     pub overview: Vec<u8>,
     /// Pixels of what is simulated; empty where nothing is.

@@ -4,7 +4,7 @@
 //! hundredth of a pixel from where it would be painted anew. Costs the pixels that come in, and moving the others.
 //! Pinned by `tests/it/plot.rs`.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::levels::Levels;
 use crate::plot::look::Look;
@@ -17,7 +17,7 @@ use crate::view::Viewport;
 /// See the module. What it was painted of must be the same at each call: other data, another one.
 #[derive(Default)]
 pub struct Panned {
-    pixels: Rc<Pixels>,
+    pixels: Arc<Pixels>,
     painted: Option<(Viewport, Look)>,
     /// How far off what is kept is, in pixels.
     off: [f64; 2],
@@ -36,11 +36,11 @@ impl Panned {
         viewport: Viewport,
         size: [u32; 2],
         anew: bool,
-    ) -> (Rc<Pixels>, bool) {
+    ) -> (Arc<Pixels>, bool) {
         let kept = self.painted.take().filter(|it| !anew && it.1 == look);
         let by = kept.and_then(|(before, _)| self.moved(before, viewport, size));
         // Nobody has the last picture any more, usually.
-        let pixels = Rc::make_mut(&mut self.pixels);
+        let pixels = Arc::make_mut(&mut self.pixels);
         let parts = match by {
             Some(by) => {
                 pixels.shift(by);
