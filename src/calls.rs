@@ -144,7 +144,7 @@ pub fn edges(table: &SpanTable) -> Vec<Edge> {
             });
         }
         let edge = &mut found[number as usize];
-        edge.spans.push(SpanIdx(at as u32));
+        edge.spans.push(at as u32);
         if via.len() > edge.via.len() {
             edge.via = via;
         }
@@ -177,7 +177,7 @@ pub fn edges(table: &SpanTable) -> Vec<Edge> {
 struct Found {
     from: ServiceIdx,
     to: u32,
-    spans: Vec<SpanIdx>,
+    spans: Vec<u32>,
     via: Vec<ServiceIdx>,
 }
 
@@ -186,7 +186,7 @@ struct Found {
 pub fn arrivals(table: &SpanTable) -> Calls {
     let spans = (0..table.len() as u32).map(SpanIdx);
     let tops = spans.filter(|&span| !matches!(table.parent(span), Parent::Span(_)));
-    calls(table, None, tops.collect())
+    calls(table, None, tops.map(|it| it.0).collect())
 }
 
 /// What the callee is called when nothing tells it.
@@ -550,19 +550,12 @@ impl Tally {
 
 /// The columns of calls that `caller` made, which is the parent where the span is the callee's; without
 /// a caller, each span is its own.
-fn calls(table: &SpanTable, caller: Option<ServiceIdx>, spans: Vec<SpanIdx>) -> Calls {
-    let spans = sorted(spans, &mut |&a, &b| {
-        let start = |span: SpanIdx| table.start[span.0 as usize];
-        start(a).cmp(&start(b)).then_with(|| {
-            let ids = |span: SpanIdx| {
-                (
-                    table.trace_id(table.rank[span.0 as usize]),
-                    table.span_id(span),
-                )
-            };
-            ids(a).cmp(&ids(b))
-        })
+fn calls(table: &SpanTable, caller: Option<ServiceIdx>, mut spans: Vec<u32>) -> Calls {
+    let start = |at: u32| order::of_time(table.start[at as usize]);
+    order::sort_by(&mut spans, &start, &mut |a, b| {
+        table.compare_ids(SpanIdx(a), SpanIdx(b))
     });
+    let spans: Column<SpanIdx> = spans.into_iter().map(SpanIdx).collect();
     let column = |span: &SpanIdx| span.0 as usize;
     let instance = |span: &SpanIdx| match table.parent(*span) {
         Parent::Span(parent) if caller.is_some_and(|it| it != table.service[column(span)]) => {
@@ -570,17 +563,25 @@ fn calls(table: &SpanTable, caller: Option<ServiceIdx>, spans: Vec<SpanIdx>) -> 
         }
         _ => table.instance[column(span)],
     };
-    let mut names: Vec<u32> = spans.iter().map(instance).collect();
+    let mut instance: Column<u32> = spans.iter().map(instance).collect();
+    let (mut number, mut names) = (Numbers::default(), Vec::new());
+    for &name in &instance {
+        number.entry(name.into()).or_insert_with(|| {
+            names.push(name);
+            0
+        });
+    }
     let key = |name: u32| (name == NONE, table.names.get(name));
     order::sort(&mut names, &mut |a, b| key(a).cmp(&key(b)));
-    names.dedup();
-    let mut number = Numbers::default();
     for (at, &name) in names.iter().enumerate() {
         number.insert(name.into(), at as u32);
     }
     let end: Column<i64> = spans.iter().map(|&it| table.end(it)).collect();
-    let by_end =
-        order::sorted_indices(end.len(), &mut |a, b| end[a as usize].cmp(&end[b as usize]));
+    let mut by_end: Vec<u32> = (0..end.len() as u32).collect();
+    order::sort_by_number(&mut by_end, &|at| order::of_time(end[at as usize]));
+    for name in instance.iter_mut() {
+        *name = number[&u64::from(*name)];
+    }
     let outcome = |span: &SpanIdx| match table.outcome[column(span)] {
         Outcome::Rejected => CallOutcome::Rejected,
         _ if table.duration[column(span)] == UNKNOWN_DURATION => CallOutcome::Unknown,
@@ -591,15 +592,12 @@ fn calls(table: &SpanTable, caller: Option<ServiceIdx>, spans: Vec<SpanIdx>) -> 
     Calls {
         start: spans.iter().map(|it| table.start[column(it)]).collect(),
         outcome: spans.iter().map(outcome).collect(),
-        instance: spans
-            .iter()
-            .map(|it| number[&u64::from(instance(it))])
-            .collect(),
+        instance,
         instances: names
             .iter()
             .map(|&name| (name != NONE).then(|| table.names.get(name).to_owned()))
             .collect(),
-        span: spans.into(),
+        span: spans,
         end,
         by_end: by_end.into(),
     }

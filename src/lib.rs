@@ -35,5 +35,5 @@ pub mod viewport;
 pub mod what_if;
 
 pub use herdscope_reader::{
-    column, format, ingest, issues, order, outcome, parts, percent, recorded, rows, strings,
+    column, format, ids, ingest, issues, order, outcome, parts, percent, recorded, rows, strings,
 };

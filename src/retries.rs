@@ -81,8 +81,9 @@ pub fn logical(table: &SpanTable, calls: &Calls) -> Calls {
         }
     }
     let end = &made.end;
-    made.by_end =
-        order::sorted_indices(end.len(), &mut |a, b| end[a as usize].cmp(&end[b as usize])).into();
+    let mut by_end: Vec<u32> = (0..end.len() as u32).collect();
+    order::sort_by_number(&mut by_end, &|at| order::of_time(end[at as usize]));
+    made.by_end = by_end.into();
     made
 }
 
@@ -97,7 +98,11 @@ fn earlier_tries(table: &SpanTable, calls: &Calls) -> Vec<Option<u32>> {
         (parent, table.operation[span.0 as usize])
     };
     // The calls stand by start, and of equals the one that stands first comes first.
-    let order = order::sorted_indices(calls.len(), &mut |a, b| key(a).cmp(&key(b)));
+    let mut order: Vec<u32> = (0..calls.len() as u32).collect();
+    order::sort_by_number(&mut order, &|at| {
+        let (parent, operation) = key(at);
+        parent.map_or(0, |it| u64::from(it.0) << 32 | u64::from(operation))
+    });
     let mut earlier = vec![None; calls.len()];
     let mut unfinished: BinaryHeap<Reverse<(i64, u32)>> = BinaryHeap::new();
     let mut siblings = None;

@@ -6,15 +6,18 @@
 //! is in range. Building costs O(n log n) once; nothing in it is looked up by hash afterwards.
 //! Pinned by `tests/it/table.rs`, where any shuffle of the rows must give the same table.
 
-use std::cmp::Reverse;
+use std::cmp::Ordering;
 use std::ops::Range;
 
+use herdscope_cells::table::{Parents, ends_everywhere, take_i64, take_u32, take_u64};
+
 use crate::column::Column;
+use crate::ids::{Id, SpanIds, TraceIds};
 use crate::issues::{Code, Issues};
 use crate::order;
 use crate::outcome::Outcome;
 use crate::recorded::{self, Recorded};
-use crate::rows::{Kind, NONE, SpanRows, UNKNOWN_DURATION};
+use crate::rows::{Kind, NO_PARENT, NONE, SpanRows, UNKNOWN_DURATION};
 use crate::strings::Strings;
 
 /// A span's place in the table.
@@ -58,7 +61,7 @@ pub struct SpanTable {
     /// Index of the parent span; [`NONE`] for roots, `MISSING` for orphans. See [`SpanTable::parent`].
     parent: Column<u32>,
     /// The span's id, in `span_ids`.
-    pub span_id: Column<u32>,
+    pub span_id: Column<u64>,
     /// The span's name, in `names`.
     pub operation: Column<u32>,
     /// The process that recorded it, in `names`; [`NONE`] where unknown.
@@ -84,8 +87,8 @@ pub struct SpanTable {
     service_name: Column<u32>,
     /// The depth of each service in the call chain: 0 for the outermost caller.
     tier: Column<u8>,
-    trace_ids: Strings,
-    span_ids: Strings,
+    trace_ids: TraceIds,
+    span_ids: SpanIds,
     /// Texts of `operation`, `instance`, `peer`, `message` and `breaker`, and the names of breakers.
     pub names: Strings,
 }
@@ -105,6 +108,28 @@ impl SpanTable {
         table.tier = crate::tiers::tiers(&table);
         table.note_all_failed(issues);
         table
+    }
+
+    /// How many bytes it takes, those included that it has taken to grow.
+    pub fn bytes(&self) -> usize {
+        let names = [
+            &self.parent,
+            &self.operation,
+            &self.instance,
+            &self.peer,
+            &self.message,
+            &self.row,
+            &self.breaker,
+            &self.trace_start,
+            &self.trace_id,
+            &self.service_name,
+        ];
+        let names: usize = names.iter().map(|it| it.bytes()).sum();
+        let times = self.start.bytes() + self.duration.bytes() + self.trace_began.bytes();
+        let ended = self.kind.bytes() + self.outcome.bytes();
+        let places = self.rank.bytes() + self.service.bytes() + self.file.bytes();
+        let texts = self.trace_ids.bytes() + self.span_ids.bytes() + self.names.bytes();
+        names + times + ended + places + self.span_id.bytes() + self.tier.bytes() + texts
     }
 
     /// How many spans there are.
@@ -147,9 +172,9 @@ impl SpanTable {
     }
 
     /// The trace's id as the file writes it.
-    pub fn trace_id(&self, rank: Rank) -> &str {
+    pub fn trace_id(&self, rank: Rank) -> Id<'_> {
         let id = self.trace_id.get(rank.0 as usize);
-        id.map_or("", |&id| self.trace_ids.get(id))
+        id.map_or(Id::Text(""), |&id| self.trace_ids.get(id))
     }
 
     /// The trace of that id. O(number of traces).
@@ -160,8 +185,17 @@ impl SpanTable {
     }
 
     /// The span's id as the file writes it.
-    pub fn span_id(&self, span: SpanIdx) -> &str {
+    pub fn span_id(&self, span: SpanIdx) -> Id<'_> {
         self.span_ids.get(self.span_id[span.0 as usize])
+    }
+
+    /// In which order the ids of two spans stand, those of their traces first.
+    #[inline(never)]
+    pub fn compare_ids(&self, a: SpanIdx, b: SpanIdx) -> Ordering {
+        let trace = |span: SpanIdx| self.trace_id[self.rank[span.0 as usize].0 as usize];
+        let value = |span: SpanIdx| self.span_id[span.0 as usize];
+        let traces = self.trace_ids.compare(trace(a), trace(b));
+        traces.then_with(|| self.span_ids.compare(value(a), value(b)))
     }
 
     /// What the span hangs under.
@@ -270,8 +304,23 @@ impl SpanTable {
     fn link(&mut self, rows: &SpanRows, order: &[u32], issues: &mut Issues) {
         let mut by_id: Vec<u32> = Vec::new();
         let mut parent = Column::of(NONE, self.len());
+        let named = take_u64(&rows.parent, order);
+        let parents = Parents {
+            none: NONE,
+            missing: MISSING,
+        };
         for rank in 0..self.n_traces() {
             let spans = self.trace(Rank(rank));
+            let (ids, named) = (&self.span_id[spans.clone()], &named[spans.clone()]);
+            let first = spans.start as u32;
+            if parents.find(ids, named, first, &mut parent[spans.clone()]) {
+                for at in spans {
+                    if parent[at] == MISSING {
+                        issues.note(Code::ParentMissing, Some(self.row[at].into()), None, None);
+                    }
+                }
+                continue;
+            }
             by_id.clear();
             by_id.extend(spans.clone().map(|at| at as u32));
             // Of spans that share an id (a client and a server may), children hang under the
@@ -303,8 +352,8 @@ impl SpanTable {
                         continue;
                     }
                 }
-                let id = rows.parent[order[at] as usize];
-                if id == NONE || id == self.span_id[at] {
+                let id = named[at - first as usize];
+                if id == NO_PARENT || id == self.span_id[at] {
                     continue;
                 }
                 let found = by_id.partition_point(|&it| self.span_id[it as usize] < id);
@@ -317,7 +366,9 @@ impl SpanTable {
                 }
             }
         }
-        break_cycles(&mut parent, &self.row, issues);
+        if !ends_everywhere(&parent, MISSING) {
+            break_cycles(&mut parent, &self.row, issues);
+        }
         self.parent = parent;
     }
 
@@ -357,7 +408,7 @@ pub fn end_of(start: i64, duration: u64) -> i64 {
 
 /// The rank of each trace, by its index in `rows.trace_ids`, and when each began, by rank.
 fn rank_traces(rows: &SpanRows) -> (Column<u32>, Column<i64>) {
-    let n = rows.trace_ids.len();
+    let n = rows.trace_ids.end();
     let mut first = Column::of(i64::MAX, n);
     let mut first_client = first.clone();
     let mut seen = Column::of(false, n);
@@ -371,39 +422,34 @@ fn rank_traces(rows: &SpanRows) -> (Column<u32>, Column<i64>) {
     }
     let key = |trace: u32| {
         let at = trace as usize;
-        let start = if first_client[at] < i64::MAX {
-            first_client[at]
-        } else {
-            first[at]
-        };
-        (start, rows.trace_ids.get(trace))
+        match first_client[at] {
+            i64::MAX => first[at],
+            start => start,
+        }
     };
     let mut traces: Vec<u32> = (0..n as u32).filter(|&it| seen[it as usize]).collect();
-    order::sort(&mut traces, &mut |a, b| key(a).cmp(&key(b)));
+    order::sort_by(&mut traces, &|it| order::of_time(key(it)), &mut |a, b| {
+        rows.trace_ids.compare(a, b)
+    });
     let mut ranks = Column::of(NONE, n);
     for (rank, &trace) in traces.iter().enumerate() {
         ranks[trace as usize] = rank as u32;
     }
-    (
-        ranks,
-        traces.into_iter().map(|trace| key(trace).0).collect(),
-    )
+    (ranks, traces.into_iter().map(key).collect())
 }
 
 /// The rows in the table's order, without those that say the same as another.
 fn span_order(rows: &SpanRows, ranks: &Column<u32>, issues: &mut Issues) -> Vec<u32> {
-    let (mut order, begins) = by_rank(rows, ranks);
+    let mut order: Vec<u32> = (0..rows.len() as u32).collect();
+    order::sort_by_number(&mut order, &|at| order::of_time(rows.start[at as usize]));
+    let mut order = by_rank(rows, ranks, &order);
     // The texts settle what times leave open, so that the order of rows decides nothing.
     let mut compare = |a: u32, b: u32| {
         let (i, j) = (a as usize, b as usize);
-        let times = |at: usize| (rows.start[at], Reverse(rows.duration[at]));
-        times(i).cmp(&times(j)).then_with(|| {
+        rows.duration[j].cmp(&rows.duration[i]).then_with(|| {
             let key = |at: usize| {
                 let name = |column: &Column<u32>| rows.names.get(column[at]);
                 (
-                    rows.span_ids.get(rows.span[at]),
-                    (rows.kind[at], rows.outcome[at]),
-                    rows.span_ids.get(rows.parent[at]),
                     (
                         name(&rows.service),
                         name(&rows.operation),
@@ -416,18 +462,33 @@ fn span_order(rows: &SpanRows, ranks: &Column<u32>, issues: &mut Issues) -> Vec<
                     ),
                 )
             };
+            let ids = |column: &Column<u64>| rows.span_ids.compare(column[i], column[j]);
+            let ended = |at: usize| (rows.kind[at], rows.outcome[at]);
             let place = |at: usize| (rows.file_of(at), rows.row[at]);
-            key(i).cmp(&key(j)).then_with(|| place(i).cmp(&place(j)))
+            ids(&rows.span)
+                .then_with(|| ended(i).cmp(&ended(j)))
+                .then_with(|| ids(&rows.parent))
+                .then_with(|| key(i).cmp(&key(j)))
+                .then_with(|| place(i).cmp(&place(j)))
         })
     };
-    for trace in begins.windows(2) {
-        order::sort(
-            &mut order[trace[0] as usize..trace[1] as usize],
-            &mut compare,
-        );
+    let at_once = |a: u32, b: u32| {
+        let (a, b) = (a as usize, b as usize);
+        rows.start[a] == rows.start[b] && rows.trace[a] == rows.trace[b]
+    };
+    let mut any = false;
+    for tied in order.chunk_by_mut(|&a, &b| at_once(a, b)) {
+        if tied.len() > 1 {
+            order::sort(tied, &mut compare);
+            any = true;
+        }
+    }
+    if !any {
+        return order;
     }
     order.dedup_by(|later, earlier| {
-        let same = says_the_same(rows, *later as usize, *earlier as usize);
+        let same =
+            at_once(*later, *earlier) && says_the_same(rows, *later as usize, *earlier as usize);
         if same {
             let row = rows.row[*later as usize];
             issues.note(Code::DuplicateRow, Some(row.into()), None, None);
@@ -437,25 +498,10 @@ fn span_order(rows: &SpanRows, ranks: &Column<u32>, issues: &mut Issues) -> Vec<
     order
 }
 
-/// The rows of the first trace, then those of the second, and so on, and where each begins. O(rows).
-fn by_rank(rows: &SpanRows, ranks: &Column<u32>) -> (Vec<u32>, Column<u32>) {
-    let rank = |at: u32| ranks[rows.trace[at as usize] as usize] as usize;
-    // Those of rank r end at r + 1, and once they stand in their places begin there.
-    let mut begins = Column::of(0u32, ranks.len() + 2);
-    for at in 0..rows.len() as u32 {
-        begins[rank(at) + 2] += 1;
-    }
-    for at in 1..begins.len() {
-        begins[at] += begins[at - 1];
-    }
-    let mut order = Column::of(0u32, rows.len());
-    for at in 0..rows.len() as u32 {
-        let place = &mut begins[rank(at) + 1];
-        order[*place as usize] = at;
-        *place += 1;
-    }
-    begins.truncate(ranks.len() + 1);
-    (order.to_vec(), begins)
+/// Those of the first trace, then those of the second, and so on, in the order in which they are given. O(rows).
+fn by_rank(rows: &SpanRows, ranks: &Column<u32>, given: &[u32]) -> Vec<u32> {
+    let rank = order::ranked(&rows.trace, ranks);
+    order::by_small_number(given, &rank, ranks.len())
 }
 
 pub(crate) fn says_the_same(rows: &SpanRows, a: usize, b: usize) -> bool {
@@ -512,10 +558,7 @@ fn gather(
     order: &[u32],
     services: &ServiceNumbers,
 ) -> SpanTable {
-    fn take<T: Copy>(column: &Column<T>, order: &[u32]) -> Column<T> {
-        order.iter().map(|&at| column[at as usize]).collect()
-    }
-    let trace = take(&rows.trace, order);
+    let trace = take_u32(&rows.trace, order);
     let rank = trace.iter().map(|&it| Rank(ranks[it as usize])).collect();
     let (mut trace_start, mut trace_id) = (Column::default(), Column::default());
     for (at, &id) in trace.iter().enumerate() {
@@ -526,25 +569,25 @@ fn gather(
     }
     trace_start.push(order.len() as u32);
     SpanTable {
-        start: take(&rows.start, order),
-        duration: take(&rows.duration, order),
+        start: take_i64(&rows.start, order).into(),
+        duration: take_u64(&rows.duration, order).into(),
         rank,
         service: order
             .iter()
             .map(|&at| ServiceIdx(services.number[rows.service[at as usize] as usize]))
             .collect(),
-        kind: take(&rows.kind, order),
-        outcome: take(&rows.outcome, order),
+        kind: order.iter().map(|&at| rows.kind[at as usize]).collect(),
+        outcome: order.iter().map(|&at| rows.outcome[at as usize]).collect(),
         parent: Column::default(),
-        span_id: take(&rows.span, order),
-        operation: take(&rows.operation, order),
-        instance: take(&rows.instance, order),
-        peer: take(&rows.peer, order),
-        message: take(&rows.message, order),
-        row: take(&rows.row, order),
+        span_id: take_u64(&rows.span, order).into(),
+        operation: take_u32(&rows.operation, order).into(),
+        instance: take_u32(&rows.instance, order).into(),
+        peer: take_u32(&rows.peer, order).into(),
+        message: take_u32(&rows.message, order).into(),
+        row: take_u32(&rows.row, order).into(),
         breaker: match rows.breaker.is_empty() {
             true => Column::default(),
-            false => take(&rows.breaker, order),
+            false => take_u32(&rows.breaker, order).into(),
         },
         file: match rows.later_files.is_empty() {
             true => Column::default(),

@@ -7,7 +7,7 @@
 //! by `tests/it/files.rs`.
 
 use crate::order;
-use crate::rows::{Kind, NONE, SpanRows, UNKNOWN_DURATION};
+use crate::rows::{Kind, NO_PARENT, NONE, SpanRows, UNKNOWN_DURATION};
 use crate::spans::says_the_same;
 use crate::strings::Strings;
 
@@ -21,7 +21,7 @@ pub(crate) fn join(rows: &mut SpanRows) {
     const SEVERAL: u32 = FRESH - 1;
     // Of each file the step of its clock, the largest that fits all its starts; of each trace its file.
     let mut steps = vec![1_000_000_000; rows.later_files.len() + 1];
-    let mut file_of_trace = vec![FRESH; rows.trace_ids.len()];
+    let mut file_of_trace = vec![FRESH; rows.trace_ids.end()];
     for (at, (start, &trace)) in rows.start.iter().zip(&rows.trace).enumerate() {
         let file = rows.file_of(at);
         let step = &mut steps[usize::from(file)];
@@ -36,9 +36,7 @@ pub(crate) fn join(rows: &mut SpanRows) {
         };
     }
     let step = |rows: &SpanRows, at: u32| steps[usize::from(rows.file_of(at as usize))];
-    let id = |rows: &SpanRows, at: u32| {
-        u64::from(rows.trace[at as usize]) << 32 | u64::from(rows.span[at as usize])
-    };
+    let id = |rows: &SpanRows, at: u32| (rows.trace[at as usize], rows.span[at as usize]);
     let mut order = Vec::new();
     for (at, &trace) in rows.trace.iter().enumerate() {
         if file_of_trace[trace as usize] == SEVERAL {
@@ -78,7 +76,7 @@ fn is_one(rows: &SpanRows, a: usize, b: usize, step: u64) -> bool {
         return says_the_same(rows, a, b);
     }
     // Without an id of its own a span is named by its row.
-    let named = !rows.span_ids.get(rows.span[a]).starts_with("row:");
+    let named = !rows.span_id(a).starts_with("row:");
     let (kinds, services) = (
         [rows.kind[a], rows.kind[b]],
         [rows.service[a], rows.service[b]],
@@ -94,7 +92,6 @@ fn is_one(rows: &SpanRows, a: usize, b: usize, step: u64) -> bool {
 /// Tells one row what another says: all of it, or what it does not say itself.
 fn tell(rows: &mut SpanRows, from: usize, to: usize, all: bool) {
     for (column, nothing) in [
-        (&mut rows.parent, NONE),
         (&mut rows.instance, NONE),
         (&mut rows.peer, NONE),
         (&mut rows.service, Strings::EMPTY),
@@ -107,6 +104,9 @@ fn tell(rows: &mut SpanRows, from: usize, to: usize, all: bool) {
         {
             *it = said;
         }
+    }
+    if all || rows.parent[to] == NO_PARENT {
+        rows.parent[to] = rows.parent[from];
     }
     if all || rows.kind[to] == Kind::Unset {
         rows.kind[to] = rows.kind[from];

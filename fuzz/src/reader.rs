@@ -81,7 +81,8 @@ fn show(read: &Result<Reading, Unreadable>) -> String {
     }
     let rows = &reading.rows;
     for at in 0..rows.len() {
-        let ids = [rows.span[at], rows.parent[at]].map(|it| rows.span_ids.get(it));
+        let parent = rows.parent_id(at);
+        let ids = [&*rows.span_id(at), parent.as_deref().unwrap_or("")];
         let names = [
             rows.service[at],
             rows.operation[at],
@@ -93,8 +94,8 @@ fn show(read: &Result<Reading, Unreadable>) -> String {
             text,
             "{} {:?} {} {ids:?} {} {} {:?} {:?} {:?}",
             rows.row[at],
-            rows.trace_ids.get(rows.trace[at]),
-            rows.parent[at] == NONE,
+            rows.trace_id(at),
+            parent.is_none(),
             rows.start[at],
             rows.duration[at],
             rows.kind[at],
@@ -122,9 +123,9 @@ fn check_rows(rows: &SpanRows, bytes: &[u8]) {
         let (start, duration) = (rows.start[at], rows.duration[at]);
         assert!((-(1 << 61)..1 << 62).contains(&start), "{start}");
         assert!(duration <= 1 << 60 || duration == UNKNOWN_DURATION);
-        assert!((rows.trace[at] as usize) < rows.trace_ids.len());
-        for id in [rows.span[at], rows.parent[at]] {
-            assert!(id == NONE || (id as usize) < rows.span_ids.len());
+        assert!((rows.trace[at] as usize) < rows.trace_ids.end());
+        for id in [Some(rows.span_id(at)), rows.parent_id(at)] {
+            assert!(id.is_none_or(|it| !it.is_empty()));
         }
         for name in [rows.service[at], rows.instance[at], rows.peer[at]] {
             assert!(name == NONE || (name as usize) < rows.names.len());

@@ -5,12 +5,16 @@
 //! the tests of the table, which are written as rows.
 
 use crate::column::Column;
+use crate::ids::{Id, SpanIds, TraceIds};
 use crate::outcome::Outcome;
 use crate::recorded;
 use crate::strings::Strings;
 
 /// The index that stands for "none" in the columns that can be empty.
 pub const NONE: u32 = u32::MAX;
+
+/// The value that stands for "none" in the column of parents.
+pub const NO_PARENT: u64 = 0;
 
 /// A duration that the file does not tell.
 pub const UNKNOWN_DURATION: u64 = u64::MAX;
@@ -80,13 +84,32 @@ pub struct SpanRow<'a> {
     pub row: u32,
 }
 
-/// All rows read so far, in columns. The texts are indices into the tables at the end.
+/// What is made of a row's cells other than its ids and times; names are indices, as in the columns.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the columns of SpanRow, by the same names")]
+pub struct Made {
+    pub service: u32,
+    pub operation: u32,
+    pub instance: u32,
+    pub peer: u32,
+    pub message: u32,
+    pub breaker: u32,
+    pub kind: Kind,
+    pub outcome: Outcome,
+}
+
+fn text(id: &[u8]) -> &str {
+    std::str::from_utf8(id).unwrap_or_default()
+}
+
+/// All rows read so far, in columns. Names are indices into the table at the end.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs, reason = "the columns of SpanRow, by the same names")]
 pub struct SpanRows {
     pub trace: Column<u32>,
-    pub span: Column<u32>,
-    pub parent: Column<u32>,
+    pub span: Column<u64>,
+    /// [`NO_PARENT`] where there is none.
+    pub parent: Column<u64>,
     pub start: Column<i64>,
     pub duration: Column<u64>,
     pub service: Column<u32>,
@@ -101,10 +124,10 @@ pub struct SpanRows {
     pub breaker: Column<u32>,
     /// Where the rows of each file but the first begin, ascending.
     pub later_files: Column<u32>,
-    /// Texts of `trace`.
-    pub trace_ids: Strings,
-    /// Texts of `span` and `parent`.
-    pub span_ids: Strings,
+    /// The ids that `trace` has indices of.
+    pub trace_ids: TraceIds,
+    /// The ids that `span` and `parent` hold.
+    pub span_ids: SpanIds,
     /// Texts of `service`, `operation`, `instance`, `peer`, `message` and `breaker`, and the names of breakers.
     pub names: Strings,
 }
@@ -116,9 +139,7 @@ impl SpanRows {
             Some(text) => strings.intern(text),
             None => NONE,
         };
-        self.trace.push(self.trace_ids.intern(row.trace));
-        self.span.push(self.span_ids.intern(row.span));
-        self.parent.push(or_none(row.parent, &mut self.span_ids));
+        self.push_ids([row.trace, row.span, row.parent.unwrap_or("")].map(str::as_bytes));
         self.start.push(row.start);
         self.duration.push(row.duration.unwrap_or(UNKNOWN_DURATION));
         self.service.push(self.names.intern(row.service));
@@ -134,6 +155,77 @@ impl SpanRows {
         }
     }
 
+    /// Appends a row of which all but the ids, the times and the place is known; an empty parent is none. Ids
+    /// are ASCII.
+    #[inline(never)]
+    pub fn push_made(&mut self, ids: [&[u8]; 3], start: i64, duration: u64, made: Made, row: u32) {
+        self.push_ids(ids);
+        self.start.push(start);
+        self.duration.push(duration);
+        self.service.push(made.service);
+        self.operation.push(made.operation);
+        self.instance.push(made.instance);
+        self.peer.push(made.peer);
+        self.message.push(made.message);
+        self.kind.push(made.kind);
+        self.outcome.push(made.outcome);
+        self.row.push(row);
+        if made.breaker != NONE || !self.breaker.is_empty() {
+            let n_before = self.len() - 1;
+            self.breaker.resize(n_before, NONE);
+            self.breaker.push(made.breaker);
+        }
+    }
+
+    /// What was made of a row.
+    pub fn made(&self, at: usize) -> Made {
+        Made {
+            service: self.service[at],
+            operation: self.operation[at],
+            instance: self.instance[at],
+            peer: self.peer[at],
+            message: self.message[at],
+            breaker: self.breaker_of(at),
+            kind: self.kind[at],
+            outcome: self.outcome[at],
+        }
+    }
+
+    /// Appends the ids of one row: of its trace, of its span, and of its parent, where the empty one is none.
+    #[inline(never)]
+    fn push_ids(&mut self, [trace, span, parent]: [&[u8]; 3]) {
+        let index = self.trace_ids.of_number(trace);
+        let index = index.unwrap_or_else(|| self.trace_ids.intern(text(trace), &mut self.trace));
+        self.trace.push(index);
+        let value = self.id(span);
+        self.span.push(value);
+        let mut value = NO_PARENT;
+        if !parent.is_empty() {
+            value = self.id(parent);
+            if value == NO_PARENT {
+                // As a number it would be none.
+                self.turn_to_texts();
+                value = self.id(parent);
+            }
+        }
+        self.parent.push(value);
+    }
+
+    fn id(&mut self, id: &[u8]) -> u64 {
+        if let Some(number) = self.span_ids.of_number(id) {
+            return number;
+        }
+        if self.span_ids.are_numbers() {
+            self.turn_to_texts();
+        }
+        self.span_ids.intern(text(id))
+    }
+
+    fn turn_to_texts(&mut self) {
+        let columns = [&mut self.span[..], &mut self.parent[..]];
+        self.span_ids.turn_to_texts(columns);
+    }
+
     #[cold]
     fn note_breaker(&mut self, text: Option<&str>) {
         // The rows so far had none.
@@ -146,6 +238,22 @@ impl SpanRows {
             }
             None => NONE,
         });
+    }
+
+    /// The id of a row's trace.
+    pub fn trace_id(&self, at: usize) -> Id<'_> {
+        self.trace_ids.get(self.trace[at])
+    }
+
+    /// The id of a row's span.
+    pub fn span_id(&self, at: usize) -> Id<'_> {
+        self.span_ids.get(self.span[at])
+    }
+
+    /// The id of a row's parent, if it has one.
+    pub fn parent_id(&self, at: usize) -> Option<Id<'_>> {
+        let parent = Some(self.parent[at]).filter(|&it| it != NO_PARENT);
+        parent.map(|it| self.span_ids.get(it))
     }
 
     /// What a row records of a breaker, in `names`; [`NONE`] where it does not.
@@ -167,11 +275,10 @@ impl SpanRows {
         for at in 0..other.len() {
             let name = |column: &[u32]| other.names.get(column[at]);
             let if_any = |column: &[u32]| (column[at] != NONE).then(|| name(column));
-            let parent = other.parent[at];
             self.push(SpanRow {
-                trace: other.trace_ids.get(other.trace[at]),
-                span: other.span_ids.get(other.span[at]),
-                parent: (parent != NONE).then(|| other.span_ids.get(parent)),
+                trace: &other.trace_id(at),
+                span: &other.span_id(at),
+                parent: other.parent_id(at).as_deref(),
                 start: other.start[at],
                 duration: Some(other.duration[at]).filter(|&it| it != UNKNOWN_DURATION),
                 service: name(&other.service),
@@ -187,6 +294,27 @@ impl SpanRows {
                     .map(|it| other.names.get(it)),
             });
         }
+    }
+
+    /// How many bytes it takes, those included that it has taken to grow.
+    pub fn bytes(&self) -> usize {
+        let names = [
+            &self.trace,
+            &self.service,
+            &self.operation,
+            &self.instance,
+            &self.peer,
+            &self.message,
+            &self.row,
+            &self.breaker,
+            &self.later_files,
+        ];
+        let names: usize = names.iter().map(|it| it.bytes()).sum();
+        let ids = self.span.bytes() + self.parent.bytes();
+        let times = self.start.bytes() + self.duration.bytes();
+        let ended = self.kind.bytes() + self.outcome.bytes();
+        let texts = self.trace_ids.bytes() + self.span_ids.bytes() + self.names.bytes();
+        names + ids + times + ended + texts
     }
 
     /// How many rows there are.

@@ -178,19 +178,14 @@ fn write_csv(path: &Path, rows: &SpanRows) -> csv::Result<()> {
     out.write_record(HEADER)?;
     for at in 0..rows.len() {
         let name = |column: &[u32]| rows.names.get(column[at]);
-        let parent = rows.parent[at];
-        let parent = if parent == NONE {
-            ""
-        } else {
-            rows.span_ids.get(parent)
-        };
+        let parent = rows.parent_id(at);
         let pod = rows.instance[at];
         let pod = if pod == NONE { "" } else { rows.names.get(pod) };
         out.write_record([
             print_time(rows.start[at]).as_str(),
-            rows.trace_ids.get(rows.trace[at]),
-            rows.span_ids.get(rows.span[at]),
-            parent,
+            &*rows.trace_id(at),
+            &*rows.span_id(at),
+            parent.as_deref().unwrap_or(""),
             name(&rows.operation),
             match rows.kind[at] {
                 Kind::Client => "Client",

@@ -95,7 +95,7 @@ fn spans() -> Vec<(String, String, i64)> {
     reader.push(&bytes).expect("spans");
     let rows = reader.finish().expect("spans").rows;
     let of = |at: usize| {
-        let trace = rows.trace_ids.get(rows.trace[at]);
+        let trace = rows.trace_id(at);
         let service = rows.names.get(rows.service[at]);
         (trace.to_owned(), service.to_owned(), rows.start[at])
     };

@@ -96,9 +96,9 @@ fn with_short_rows(csv: &str) -> (Vec<String>, Vec<String>) {
     let mut seen = None;
     for piece in [1, 2, 3, 7, 41, usize::MAX] {
         let reading = read_with(csv.as_bytes(), limits, piece).unwrap();
-        let spans = reading.rows.span.iter();
+        let spans = 0..reading.rows.len();
         let spans: Vec<String> = spans
-            .map(|&id| reading.rows.span_ids.get(id).to_owned())
+            .map(|at| reading.rows.span_id(at).to_owned())
             .collect();
         let issue = |it: &herdscope::issues::Issue| {
             let row = it.first_row.unwrap_or(0);

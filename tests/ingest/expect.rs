@@ -1,10 +1,11 @@
 //! What is expected of each of the small awkward files, a row each of the table beside the traces.
 
 use herdscope::dataset::Dataset;
+use herdscope::ids::Id;
 use herdscope::ingest::time::print_time;
 use herdscope::ingest::{Reading, Unreadable, UnreadableKind};
 use herdscope::issues::Code;
-use herdscope::rows::{NONE, UNKNOWN_DURATION};
+use herdscope::rows::UNKNOWN_DURATION;
 use herdscope::spans::{Parent, SpanIdx};
 
 use crate::support::{fixtures, read};
@@ -22,26 +23,23 @@ impl Read {
     }
 
     fn traces(&self) -> usize {
-        self.reading().rows.trace_ids.len() - 2
+        self.reading().rows.trace_ids.len()
     }
 
     fn count(&self, code: Code) -> u64 {
         self.reading().issues.count(code)
     }
 
-    fn trace(&self, at: usize) -> &str {
-        let rows = &self.reading().rows;
-        rows.trace_ids.get(rows.trace[at])
+    fn trace(&self, at: usize) -> Id<'_> {
+        self.reading().rows.trace_id(at)
     }
 
-    fn span(&self, at: usize) -> &str {
-        let rows = &self.reading().rows;
-        rows.span_ids.get(rows.span[at])
+    fn span(&self, at: usize) -> Id<'_> {
+        self.reading().rows.span_id(at)
     }
 
-    fn parent(&self, at: usize) -> Option<&str> {
-        let rows = &self.reading().rows;
-        (rows.parent[at] != NONE).then(|| rows.span_ids.get(rows.parent[at]))
+    fn parent(&self, at: usize) -> Option<Id<'_>> {
+        self.reading().rows.parent_id(at)
     }
 
     fn name(&self, at: usize) -> &str {
@@ -165,7 +163,9 @@ const EXPECTED: &[(&str, Check)] = &[
     }),
     ("27_alibaba_index_column", |it| {
         it.spans() == 5
-            && [2, 3, 4].iter().all(|&at| it.parent(at) == Some("0.1"))
+            && [2, 3, 4]
+                .iter()
+                .all(|&at| it.parent(at).is_some_and(|it| it == "0.1"))
             && it.durations() == [52 * MS, 50 * MS, 13 * MS, 11 * MS, -1]
             && it.start(0).starts_with("1970-01-01")
             && it

@@ -189,16 +189,10 @@ fn told(reading: &Reading, unit: i64) -> BTreeMap<(String, String), String> {
         }
     };
     let one = |i: usize| {
-        let id = |index: u32| {
-            if index == NONE {
-                "-"
-            } else {
-                rows.span_ids.get(index)
-            }
-        };
+        let parent = rows.parent_id(i);
         let told = format!(
             "<{} {} {} {} {:?} {:?} {:?} @{} >{} {:?}",
-            id(rows.parent[i]),
+            parent.as_deref().unwrap_or("-"),
             rows.start[i].div_euclid(unit),
             rows.duration[i] / unit as u64,
             name(rows.service[i]),
@@ -209,8 +203,8 @@ fn told(reading: &Reading, unit: i64) -> BTreeMap<(String, String), String> {
             name(rows.peer[i]),
             name(rows.message[i]),
         );
-        let trace = rows.trace_ids.get(rows.trace[i]).to_owned();
-        ((trace, id(rows.span[i]).to_owned()), told)
+        let (trace, span) = (rows.trace_id(i), rows.span_id(i));
+        ((trace.to_owned(), span.to_owned()), told)
     };
     (0..rows.len()).map(one).collect()
 }

@@ -4,6 +4,7 @@ use std::io::Write as _;
 
 use herdscope::ingest::Limits;
 use herdscope::ingest::time::{Told, Unit, parse_duration, parse_time, print_duration, print_time};
+use herdscope::issues::Code;
 use proptest::prelude::*;
 
 use crate::support::{files, fixtures, print, read, read_with};
@@ -119,6 +120,136 @@ proptest! {
     fn any_digits_are_a_time_or_none(text in "[-+0-9.,:eETZ PmsuhD/@]{0,30}", comma in any::<bool>()) {
         let _ = parse_time(&text, None);
         let _ = parse_duration(&text, Unit::S, comma);
+    }
+}
+
+/// What a row may have in each of its columns, of some thousands of spans.
+const CELLS: [&[&str]; 9] = [
+    &[
+        "4bf92f3577b34da6a3ce929d0e0e4736",
+        "4BF92F3577B34DA6A3CE929D0E0E4736",
+        "trace-12345678.9",
+        "a trace that has blanks",
+        "7",
+        "",
+        "undefined",
+        "[object Object]",
+        "1.23457E+31",
+        "00000000000000000000000000000000",
+    ],
+    &[
+        "00f067aa0ba902b7",
+        "00f067aa0ba902b8",
+        "span-1234567890",
+        "1",
+        "",
+        "-",
+        "#REF!",
+    ],
+    &[
+        "",
+        "root",
+        "00f067aa0ba902b7",
+        "0000000000000000",
+        "0000-0000-0000",
+        "0af067aa0ba902b8",
+        "1234567890.0",
+        "undefined",
+        "[]",
+        "NaN",
+        "#N/A",
+    ],
+    &[
+        "2026-01-05 10:00:00.123456789",
+        "2026-01-05T10:00:01Z",
+        "2026-01-06 10:00:02",
+        "2026-01-06 10:00:02+01:00",
+        "2026-02-30 10:00:02",
+        "Jan 5, 2026 @ 10:00:00.020",
+        "\"'=2026-01-05 10:00:01Z\"",
+        "1767607200123456789",
+        "17676072001234567",
+        "1.767607200123456789E18",
+        "2300-01-01 00:00:00",
+        "",
+    ],
+    &[
+        "5000000",
+        "0",
+        "-5",
+        "",
+        "7.5",
+        "1304.44ms",
+        "soon",
+        "9999999999999999999",
+        "18446744073709551615",
+    ],
+    &["web", "web-579b9bff58-t2dbm", "\"we\"\"b\"", "w\u{e9}b", ""],
+    &["Client", "Server", "", "odd"],
+    &["Ok", "Error", "", "weird", "503"],
+    &[
+        "{}",
+        "\"{'peer.service':'db','http.status_code':'503'}\"",
+        "\"{'exception.message':'timed out','breaker.state':'open'}\"",
+        "[object Object]",
+        "\"{'service.name':'api','w3c.tracestate':'ot=th:8'}\"",
+    ],
+];
+
+/// A reading without what whole files alone tell, and without the numbers of rows.
+fn rows_of(bytes: &[u8]) -> (Vec<String>, Vec<u64>) {
+    let reading = read(bytes).expect("a table of spans");
+    let text = print(&reading);
+    let spans = text.lines().skip(1).filter(|it| !it.starts_with('!'));
+    let mut spans: Vec<String> = spans.map(str::to_owned).collect();
+    for (at, span) in spans.iter_mut().enumerate() {
+        let row = reading.rows.row[at];
+        *span = span
+            .replace(&format!("#{row}"), "")
+            .replace(&format!("row:{row}"), "row");
+    }
+    let codes = [
+        Code::BadTime,
+        Code::BadDuration,
+        Code::NegativeDuration,
+        Code::BadId,
+        Code::MissingId,
+        Code::SpreadsheetIds,
+        Code::UnknownStatus,
+        Code::LostObjects,
+        Code::ZoneAssumed,
+        Code::Sampled,
+        Code::Encoding,
+    ];
+    (spans, codes.map(|it| reading.issues.count(it)).to_vec())
+}
+
+proptest! {
+    /// What was met before is taken another way than what is met for the first time.
+    #[test]
+    fn a_row_gives_the_same_whatever_was_before_it(
+        rows in prop::collection::vec(
+            prop::collection::vec(any::<prop::sample::Index>(), CELLS.len()), 1..12),
+        usual in prop::collection::vec(any::<bool>(), CELLS.len() * 12),
+    ) {
+        let header = "trace_id,span_id,parent_id,start_time,duration_ns,service.name,kind,status_code,attributes\n";
+        let mut usual = usual.into_iter();
+        let mut row = |places: &Vec<prop::sample::Index>| {
+            let cell = |(cells, at): (&&[&'static str], &prop::sample::Index)| {
+                if usual.next() == Some(true) { cells[0] } else { *at.get(cells) }
+            };
+            let cells: Vec<&str> = CELLS.iter().zip(places).map(cell).collect();
+            cells.join(",") + "\n"
+        };
+        let rows: Vec<String> = rows.iter().map(&mut row).collect();
+        let (mut spans, mut counts) = (Vec::new(), vec![0; 11]);
+        for row in &rows {
+            let (of_row, noticed) = rows_of(format!("{header}{row}").as_bytes());
+            spans.extend(of_row);
+            counts.iter_mut().zip(noticed).for_each(|(sum, it)| *sum += it);
+        }
+        let (all, noticed) = rows_of((header.to_owned() + &rows.concat()).as_bytes());
+        prop_assert_eq!((all, noticed), (spans, counts), "{}", rows.concat());
     }
 }
 

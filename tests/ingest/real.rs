@@ -7,7 +7,7 @@ use std::process::Command;
 
 use herdscope::ingest::Reading;
 use herdscope::issues::Code;
-use herdscope::rows::NONE;
+use herdscope::rows::NO_PARENT;
 
 use crate::support::read;
 
@@ -28,9 +28,8 @@ fn open(file: PathBuf) -> Reading {
 /// Spans, traces, roots.
 fn counts(reading: &Reading) -> [usize; 3] {
     let rows = &reading.rows;
-    let roots = rows.parent.iter().filter(|&&it| it == NONE).count();
-    // Every table of texts begins with two of its own.
-    [rows.len(), rows.trace_ids.len() - 2, roots]
+    let roots = rows.parent.iter().filter(|&&it| it == NO_PARENT).count();
+    [rows.len(), rows.trace_ids.len(), roots]
 }
 
 fn codes(reading: &Reading) -> Vec<&'static str> {
@@ -104,12 +103,8 @@ fn twins_are_one_incident() {
     let spans = |reading: &Reading| -> BTreeMap<(String, String), (i64, u64, Option<String>)> {
         let rows = &reading.rows;
         let one = |i: usize| {
-            let text = |id: u32| rows.span_ids.get(id).to_owned();
-            let id = (
-                rows.trace_ids.get(rows.trace[i]).to_owned(),
-                text(rows.span[i]),
-            );
-            let parent = (rows.parent[i] != NONE).then(|| text(rows.parent[i]));
+            let id = (rows.trace_id(i).to_owned(), rows.span_id(i).to_owned());
+            let parent = rows.parent_id(i).map(|it| it.to_owned());
             (id, (rows.start[i], rows.duration[i], parent))
         };
         (0..rows.len()).map(one).collect()

@@ -72,10 +72,8 @@ pub fn print(reading: &Reading) -> String {
         index => rows.names.get(index),
     };
     for i in 0..rows.len() {
-        let parent = match rows.parent[i] {
-            NONE => "-",
-            parent => rows.span_ids.get(parent),
-        };
+        let parent = rows.parent_id(i);
+        let parent = parent.as_deref().unwrap_or("-");
         let duration = match rows.duration[i] {
             UNKNOWN_DURATION => "?".to_owned(),
             ns => print_duration(ns),
@@ -83,8 +81,8 @@ pub fn print(reading: &Reading) -> String {
         let _ = writeln!(
             text,
             "{}/{}<{parent} {} {duration} {} {:?} {} {} @{} >{} {:?} #{}",
-            rows.trace_ids.get(rows.trace[i]),
-            rows.span_ids.get(rows.span[i]),
+            rows.trace_id(i),
+            rows.span_id(i),
             print_time(rows.start[i]),
             rows.names.get(rows.service[i]),
             rows.names.get(rows.operation[i]),

@@ -658,9 +658,9 @@ fn read(bytes: &[u8]) -> (&'static str, Vec<Made>) {
     let rows = &reading.rows;
     let name = |id: u32| rows.names.get(id).to_owned();
     let made = |at: usize| Made {
-        trace: rows.trace_ids.get(rows.trace[at]).to_owned(),
-        span: rows.span_ids.get(rows.span[at]).to_owned(),
-        parent: (rows.parent[at] != NONE).then(|| rows.span_ids.get(rows.parent[at]).to_owned()),
+        trace: rows.trace_id(at).to_owned(),
+        span: rows.span_id(at).to_owned(),
+        parent: rows.parent_id(at).map(|it| it.to_owned()),
         start: rows.start[at],
         duration: rows.duration[at],
         service: name(rows.service[at]),

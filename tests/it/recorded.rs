@@ -25,7 +25,7 @@ fn replayed(dataset: &Dataset, settings: &str) -> Replay {
 /// spans that failed at once, if they were exported at all.
 fn recording(dataset: &Dataset, replay: &Replay, with_refusals: bool) -> Dataset {
     let calls = &dataset.edges[0].calls;
-    let mut attributes: HashMap<&str, (String, bool)> = HashMap::new();
+    let mut attributes: HashMap<String, (String, bool)> = HashMap::new();
     for at in 0..calls.len() {
         let breaker = &replay.breakers[calls.instance[at] as usize];
         let before = breaker
@@ -39,7 +39,10 @@ fn recording(dataset: &Dataset, replay: &Replay, with_refusals: bool) -> Dataset
              'breaker.rejected':'{refused}'}}",
             last.map_or(0, |it| it.generation),
         );
-        attributes.insert(dataset.table.span_id(calls.span[at]), (text, refused));
+        attributes.insert(
+            dataset.table.span_id(calls.span[at]).to_owned(),
+            (text, refused),
+        );
     }
     let bytes = std::fs::read(fixture("herd/four.csv.gz")).expect("the herd");
     let mut text = String::new();

@@ -1,5 +1,6 @@
 //! The span table: order, parents, duplicates, tiers.
 
+use herdscope::ingest::{Limits, Reader};
 use herdscope::issues::{Code, Issues};
 use herdscope::rows::SpanRows;
 use herdscope::spans::{Parent, Rank, SpanIdx, SpanTable};
@@ -212,6 +213,26 @@ proptest! {
         };
         prop_assert_eq!(build(&spans), build(&shuffled));
     }
+}
+
+#[test]
+fn a_span_takes_few_bytes() {
+    let bytes = std::fs::read(crate::given::fixture("herd/four.csv.gz")).expect("the herd");
+    let mut reader = Reader::new(Limits::default());
+    reader.push(&bytes).expect("a readable file");
+    let rows = reader.finish().expect("a readable file").rows;
+    let n_spans = rows.len();
+    let table = SpanTable::build(&rows, &mut Issues::default());
+    // Ids and attributes included; distinct names beside it.
+    let per_span = |bytes: usize| (bytes - rows.names.bytes()) / n_spans;
+    assert!(per_span(table.bytes()) <= 64, "{}", per_span(table.bytes()));
+    // A column that grows has up to as much room again.
+    assert!(
+        per_span(rows.bytes()) <= 2 * 72,
+        "{}",
+        per_span(rows.bytes())
+    );
+    assert!(rows.names.bytes() < 64 << 10, "{}", rows.names.bytes());
 }
 
 /// Row numbers are of the file's order by nature.

@@ -8,6 +8,8 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
+use herdscope_cells::cut::{Cut, REWRITTEN};
+
 use super::attributes;
 use super::columns::{Commas, DAY, Dates};
 use super::exporters::{Field, GENERIC};
@@ -16,45 +18,47 @@ use super::ids::{
     parent_of_references,
 };
 use super::plan::{ABSENT, Plan};
+use super::quick::Quick;
 use super::sampling::{self, Rates};
 use super::status::{Status, grpc, status, status_number, truth, truth_or_status};
 use super::time::{Mark, Stamp, Told, Unit, parse_duration};
 use crate::issues::{Code, Issues};
 use crate::outcome::{Evidence, Outcome, outcome};
 use crate::recorded;
-use crate::rows::{Kind, NONE, SpanRow, SpanRows};
+use crate::rows::{Kind, NO_PARENT, SpanRow, SpanRows};
 use crate::strings::Strings;
 
 /// When spans can start, in nanoseconds since 1970: from 1896 to 2116. With [`LONGEST`], the distance
 /// of any two times of a file and some room around them is an `i64`.
-const STARTS: Range<i64> = -(1 << 61)..1 << 62;
+pub(super) const STARTS: Range<i64> = -(1 << 61)..1 << 62;
 
 /// How long spans can last, in nanoseconds: 36 years.
 pub(super) const LONGEST: u64 = 1 << 60;
 
-/// The cells of one row, one after the other.
+/// The cells of one row.
 #[derive(Clone, Copy)]
 pub(super) struct Record<'a> {
     pub(super) text: &'a str,
-    pub(super) ends: &'a [usize],
+    /// The text of cells that do not stand in it as they are.
+    pub(super) rewritten: &'a str,
+    pub(super) cuts: &'a [Cut],
 }
 
 impl<'a> Record<'a> {
     #[inline]
     pub(super) fn get(&self, column: usize) -> &'a str {
-        let Some(&end) = self.ends.get(column) else {
+        let Some(cut) = self.cuts.get(column) else {
             return "";
         };
-        let start = if column == 0 {
-            0
-        } else {
-            self.ends[column - 1]
+        let (text, from) = match cut.from & REWRITTEN {
+            0 => (self.text, cut.from),
+            _ => (self.rewritten, cut.from & !REWRITTEN),
         };
-        self.text.get(start..end).unwrap_or("")
+        text.get(from as usize..cut.to as usize).unwrap_or("")
     }
 
     pub(super) fn len(&self) -> usize {
-        self.ends.len()
+        self.cuts.len()
     }
 
     pub(super) fn iter(self) -> impl Iterator<Item = &'a str> {
@@ -92,7 +96,7 @@ pub(super) struct Intake {
     coarse: Tally,
     /// Starts that are finer than seconds.
     fine: u64,
-    dates: Dates,
+    pub(super) dates: Dates,
     commas: Commas,
     /// Something told how a span ended, or could have: attributes name failures alone.
     outcome_told: bool,
@@ -100,6 +104,8 @@ pub(super) struct Intake {
     joined: String,
     message: String,
     breaker: String,
+    /// What is known of the rows so far, where rows can be taken by it.
+    pub(super) quick: Option<Quick>,
 }
 
 impl Intake {
@@ -306,7 +312,13 @@ impl Intake {
         }
     }
 
-    fn note_stamp(&mut self, stamp: Stamp, plan: &Plan, row: u64) {
+    /// How much was noticed of rows so far, other than of the ids and times of all.
+    pub(super) fn noticed(&self) -> u64 {
+        let issues = self.issues.iter().map(|it| it.count);
+        issues.sum::<u64>() + self.sampled.count
+    }
+
+    pub(super) fn note_stamp(&mut self, stamp: Stamp, plan: &Plan, row: u64) {
         if !stamp.zoned && !plan.zone_told {
             self.unzoned.note(row);
         }
@@ -511,8 +523,8 @@ impl Intake {
             .iter()
             .any(|&it| plan.has(it))
             || plan.exporter.rows_are_ends_of_calls;
-        // Every table of texts begins with two of its own. Traces of one span lose nothing.
-        let shared = self.rows.len() + 2 > self.rows.trace_ids.len();
+        // Traces of one span lose nothing.
+        let shared = self.rows.len() > self.rows.trace_ids.len();
         if plan.has(Field::Trace) && !linked && shared && (many || named) {
             self.issues.note(Code::NoParents, None, None, None);
         }
@@ -534,13 +546,13 @@ impl Intake {
         let Some(outside) = rows.span_ids.find("0") else {
             return;
         };
-        let mut recorded = vec![false; rows.trace_ids.len()];
+        let mut recorded = vec![false; rows.trace_ids.end()];
         for (&span, &trace) in rows.span.iter().zip(&rows.trace) {
             recorded[trace as usize] |= span == outside;
         }
         for (parent, &trace) in rows.parent.iter_mut().zip(&rows.trace) {
             if *parent == outside && !recorded[trace as usize] {
-                *parent = NONE;
+                *parent = NO_PARENT;
             }
         }
     }
@@ -633,7 +645,7 @@ fn rare_cell<'a>(plan: &Plan, record: Record<'a>, field: Field) -> &'a str {
 
 /// A cell without what exporters and people put around its text.
 #[inline]
-fn bare<'a>(plan: &Plan, text: &'a str) -> &'a str {
+pub(super) fn bare<'a>(plan: &Plan, text: &'a str) -> &'a str {
     match text.as_bytes() {
         [b'\'' | b'[' | ..=b' ', ..] | [.., ..=b' '] => stripped(plan, text),
         _ => text,

@@ -2,13 +2,13 @@
 //!
 //! Owns everything about files: gz and encodings (`decode`), tables (`head`, `sheet`), JSON (`json`,
 //! `documents`, `places`, `waiting`), which exporter wrote it ([`exporters`], `plan`), what its cells
-//! mean (`intake`, `status`, [`time`], `columns`, `attributes`), and why it cannot be read ([`Unreadable`]). A [`Reader`]
+//! mean (`intake`, `quick`, `status`, [`time`], `columns`, `attributes`), and why it cannot be read ([`Unreadable`]). A [`Reader`]
 //! takes the bytes as they come and holds the rows so far; it knows neither files nor browsers, and
 //! nothing of parents, traces or calls.
 //!
 //! Invariants: no bytes make it panic; any split of the bytes into pushes gives the same result;
 //! a bad row costs that row. Memory beyond the rows is bounded by [`Limits`]. Time is one walk over the
-//! bytes by `csv_core` or `json`, then work on the few cells that the plan names. Pinned by
+//! bytes by `sheet` or `json`, then work on the few cells that the plan names. Pinned by
 //! `tests/ingest/properties.rs` (splits, panics), `tests/ingest/exporters.rs` (what is recognised),
 //! `tests/ingest/edge.rs`, `tests/ingest/json.rs` and `tests/ingest/bad_input.rs`.
 
@@ -24,6 +24,7 @@ mod intake;
 mod json;
 mod places;
 mod plan;
+mod quick;
 mod sampling;
 mod sheet;
 mod status;

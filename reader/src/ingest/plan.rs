@@ -67,6 +67,22 @@ impl Plan {
         self.columns[field as usize][0]
     }
 
+    /// The unit of plain numbers among starts or ends, where one is known.
+    pub(super) fn unit_of_numbers(&self, field: Field) -> Option<Unit> {
+        match field {
+            Field::End => self.end_unit,
+            _ => self.start_unit,
+        }
+    }
+
+    /// Whether, of starts or ends, a number's own digits are right.
+    pub(super) fn by_digits(&self, field: Field) -> bool {
+        match field {
+            Field::End => self.end_by_digits,
+            _ => self.start_by_digits,
+        }
+    }
+
     pub(super) fn has(&self, field: Field) -> bool {
         self.column(field) != ABSENT
     }
@@ -74,10 +90,7 @@ impl Plan {
     /// A start or an end of this file, the dates of which begin as told, else as `day_first` says.
     #[inline]
     pub(super) fn time(&self, field: Field, text: &str, day_first: Option<bool>) -> Option<Stamp> {
-        let (unit, by_digits) = match field {
-            Field::End => (self.end_unit, self.end_by_digits),
-            _ => (self.start_unit, self.start_by_digits),
-        };
+        let (unit, by_digits) = (self.unit_of_numbers(field), self.by_digits(field));
         let day_first = self.told.day_first.or(day_first);
         let stamp = parse_time_in(text, unit, by_digits, day_first)?;
         match self.told.zone {

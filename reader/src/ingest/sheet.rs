@@ -1,12 +1,11 @@
 //! Text to records: header and rows.
 //!
-//! Owns the csv parser (the core of the `csv` crate, which can be fed) and the head of the file, of
-//! which a bounded piece is held back until the dialect is settled. Invariant: nothing depends on how
-//! the text is cut into pushes: all sniffing looks at the same first bytes. Memory is bounded by the
-//! longest row; of a longer one nothing is kept, and reading goes on at its next line break. O(bytes).
+//! Owns what becomes of each record that is cut ([`Cutter`]), and the head of the file, of which a bounded
+//! piece is held back until the dialect is settled. Invariant: nothing depends on how the text is cut into
+//! pushes: all sniffing looks at the same first bytes. Memory is bounded by the longest row; of a longer one nothing is kept, and reading goes on at its next line break. O(bytes).
 //! Pinned by `tests/ingest/properties.rs`.
 
-use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
+use herdscope_cells::cut::Cutter;
 
 use super::Limits;
 use super::documents::Documents;
@@ -14,11 +13,16 @@ use super::exporters::Field;
 use super::head::{delimiter, escapes_by_backslash, is_json, refuse_foreign, separator_line};
 use super::intake::{Intake, Record};
 use super::plan::{Cells, Plan, plan, recognise_headerless};
+use super::quick::{Quick, Taken};
 use super::told::Told;
 use super::unmapped::Unmapped;
 use super::unreadable::Unreadable;
+use super::waiting::Texts;
 use crate::issues::Code;
 use crate::order;
+
+/// A byte order mark.
+const MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// How many rows the sample takes that units are guessed from.
 const SAMPLE: usize = 100;
@@ -29,15 +33,11 @@ pub(super) struct Sheet {
     /// The text so far, until the plan is made.
     head: Option<Vec<u8>>,
     delimiter: u8,
-    csv: Reader,
-    text: Vec<u8>,
-    ends: Vec<usize>,
-    /// How much of `text` and `ends` the record that is being read has filled.
-    filled: usize,
-    cells: usize,
-    /// Bytes of the record that is being read, and the line that it began in.
-    raw: usize,
-    line: u64,
+    cutter: Cutter,
+    /// What there is of a record that goes on in the next piece of the text.
+    held: Vec<u8>,
+    /// The line breaks before the record that is being read.
+    lines: u64,
     /// The records begun so far: the header is row 1.
     row: u64,
     /// A row was too long: what is left of its line is passed over.
@@ -49,19 +49,12 @@ pub(super) struct Sheet {
     pub(super) first_rows: Vec<Cells>,
     /// The first record is a row.
     headerless: bool,
-    header: Vec<u8>,
-    header_ends: Vec<usize>,
+    header: Vec<Vec<u8>>,
     pub(super) intake: Intake,
-    scratch: Scratch,
+    /// A record written anew, where its cells must change.
+    scratch: Texts,
     /// What reads the text when it is no table.
     documents: Option<Box<Documents>>,
-}
-
-/// A record written anew, where its cells must change.
-#[derive(Default)]
-struct Scratch {
-    text: String,
-    ends: Vec<usize>,
 }
 
 impl Sheet {
@@ -70,13 +63,9 @@ impl Sheet {
             limits,
             head: Some(Vec::new()),
             delimiter: b',',
-            csv: Reader::new(),
-            text: vec![0; 1 << 12],
-            ends: vec![0; 64],
-            filled: 0,
-            cells: 0,
-            raw: 0,
-            line: 1,
+            cutter: Cutter::new(b',', None),
+            held: Vec::new(),
+            lines: 0,
             row: 0,
             skipping: false,
             told: Told::default(),
@@ -84,9 +73,8 @@ impl Sheet {
             first_rows: Vec::new(),
             headerless: false,
             header: Vec::new(),
-            header_ends: Vec::new(),
             intake: Intake::default(),
-            scratch: Scratch::default(),
+            scratch: Texts::default(),
             documents: None,
         }
     }
@@ -117,7 +105,7 @@ impl Sheet {
         if self.head.is_some() {
             self.settle(true)?;
         }
-        if self.raw > 0 {
+        if !self.held.is_empty() {
             self.last_record()?;
         }
         if let Some(documents) = &mut self.documents {
@@ -142,12 +130,13 @@ impl Sheet {
     }
 
     fn unknown_columns(&self) -> Unreadable {
-        let text = String::from_utf8_lossy(&self.header);
-        let header = Record {
-            text: &text,
-            ends: &self.header_ends,
-        };
-        Unreadable::unknown_columns(Unmapped::new(header.iter(), &self.first_rows))
+        let header: Vec<_> = self
+            .header
+            .iter()
+            .map(|it| String::from_utf8_lossy(it))
+            .collect();
+        let header = header.iter().map(|it| &**it);
+        Unreadable::unknown_columns(Unmapped::new(header, &self.first_rows))
     }
 
     /// Looks at the head, makes the plan, and reads the head's records.
@@ -163,10 +152,12 @@ impl Sheet {
         refuse_foreign(&head)?;
         let (skipped, separator) = separator_line(&head);
         let body = &head[skipped..];
+        // Written twice, as where files are put together, it belongs to no name either.
+        let body = body.strip_prefix(MARK).unwrap_or(body);
         self.delimiter = separator.unwrap_or_else(|| delimiter(body));
         let escape = escapes_by_backslash(body, self.delimiter).then_some(b'\\');
-        self.csv = parser(self.delimiter, escape);
-        let mut sample = sample(self.delimiter, escape, body, whole).into_iter();
+        self.cutter = Cutter::new(self.delimiter, escape);
+        let mut sample = sample(self.cutter.clone(), body, whole).into_iter();
         if let Some(header) = sample.next() {
             self.settle_plan(header, sample.as_slice());
         }
@@ -197,6 +188,7 @@ impl Sheet {
                 self.first_rows = sample.iter().take(8).cloned().collect();
             }
         }
+        self.intake.quick = self.plan.as_ref().and_then(Quick::new);
     }
 
     fn records(&mut self, mut input: &[u8]) -> Result<(), Unreadable> {
@@ -208,69 +200,83 @@ impl Sheet {
                 self.skipping = false;
                 input = &input[at..];
             }
-            if self.raw == 0 {
-                // Line breaks between records belong to none.
-                let breaks = input
-                    .iter()
-                    .take_while(|b| matches!(b, b'\r' | b'\n'))
-                    .count();
-                if breaks > 0 {
-                    let (skipped, rest) = input.split_at(breaks);
-                    input = rest;
-                    self.step(skipped);
-                    continue;
-                }
-                self.line = self.csv.line();
+            if !self.held.is_empty() {
+                input = self.go_on(input)?;
+                continue;
+            }
+            // Line breaks between records belong to none.
+            if let b'\r' | b'\n' = input[0] {
+                self.lines += u64::from(input[0] == b'\n');
+                input = &input[1..];
+                continue;
             }
             // Never beyond the limit, so that where a row is given up depends on its bytes alone.
-            let room = self.longest().saturating_sub(self.raw) + 1;
-            let (result, read) = self.step(&input[..room.min(input.len())]);
-            self.raw += read;
-            let last = input[..read].last().copied();
-            input = &input[read..];
-            self.settle_step(result, last)?;
+            let room = input.len().min(self.longest() + 1);
+            match self.cutter.scan(&input[..room]) {
+                None if room <= self.longest() => {
+                    self.held.extend_from_slice(input);
+                    return Ok(());
+                }
+                end => {
+                    let (record, rest) = input.split_at(end.unwrap_or(room));
+                    input = rest;
+                    self.settle_record(record, end.is_some())?;
+                }
+            }
         }
         Ok(())
+    }
+
+    /// Goes on with a record that the text before has begun; what is left of the input.
+    fn go_on<'a>(&mut self, input: &'a [u8]) -> Result<&'a [u8], Unreadable> {
+        /// What is copied of the records after it is copied for nothing.
+        const PIECE: usize = 512;
+        let mut held = std::mem::take(&mut self.held);
+        let before = held.len();
+        let room = (self.longest() + 1).saturating_sub(before);
+        let (piece, rest) = input.split_at(input.len().min(PIECE).min(room));
+        held.extend_from_slice(piece);
+        match self.cutter.scan(&held) {
+            None if held.len() <= self.longest() => {
+                self.held = held;
+                Ok(rest)
+            }
+            end => {
+                held.truncate(end.unwrap_or(held.len()));
+                self.settle_record(&held, end.is_some())?;
+                let used = held.len() - before;
+                held.clear();
+                self.held = held;
+                Ok(&input[used..])
+            }
+        }
+    }
+
+    /// Takes a record that has ended, or is too long.
+    fn settle_record(&mut self, record: &[u8], ended: bool) -> Result<(), Unreadable> {
+        let result = match record.len() > self.longest() {
+            true => self.give_up(ended, record.last().copied()),
+            false => self.record(record, End::Line),
+        };
+        self.lines += self.cutter.quoted_breaks();
+        self.lines += u64::from(ended && record.ends_with(b"\n"));
+        self.cutter.clear();
+        result
     }
 
     /// Whether a row is the header again, maybe with the byte order mark of the file it began.
-    fn is_header(&self, text: &[u8], ends: &[usize]) -> bool {
-        let mark = if text.starts_with(b"\xEF\xBB\xBF") {
-            3
-        } else {
-            0
+    fn is_header(&self, text: &[u8]) -> bool {
+        let cuts = self.cutter.cuts();
+        let mut cells = cuts.iter().map(|it| it.of(text, self.cutter.rewritten()));
+        let mut header = self.header.iter();
+        let is_first = |first: &[u8]| {
+            let bare = first.strip_prefix(MARK).unwrap_or(first);
+            header.next().is_some_and(|it| it == bare)
         };
-        let same = |(end, header): (&usize, &usize)| *end == header + mark;
         !self.headerless
-            && text[mark..] == self.header
-            && ends.len() == self.header_ends.len()
-            && ends.iter().zip(&self.header_ends).all(same)
-    }
-
-    fn step(&mut self, input: &[u8]) -> (ReadRecordResult, usize) {
-        let text = &mut self.text[self.filled..];
-        let ends = &mut self.ends[self.cells..];
-        let (result, read, filled, cells) = self.csv.read_record(input, text, ends);
-        self.filled += filled;
-        self.cells += cells;
-        (result, read)
-    }
-
-    fn settle_step(
-        &mut self,
-        result: ReadRecordResult,
-        last: Option<u8>,
-    ) -> Result<(), Unreadable> {
-        if self.raw > self.longest() {
-            return self.give_up(result == ReadRecordResult::Record, last);
-        }
-        match result {
-            ReadRecordResult::InputEmpty | ReadRecordResult::End => {}
-            ReadRecordResult::OutputFull => self.text.resize(self.text.len() * 2, 0),
-            ReadRecordResult::OutputEndsFull => self.ends.resize(self.ends.len() * 2, 0),
-            ReadRecordResult::Record => self.record(End::Line)?,
-        }
-        Ok(())
+            && cuts.len() == self.header.len()
+            && cells.next().is_some_and(is_first)
+            && cells.eq(self.header.iter().skip(1))
     }
 
     fn longest(&self) -> usize {
@@ -288,14 +294,10 @@ impl Sheet {
         }
         self.row += 1;
         self.intake.met += 1;
-        let got = format!("the row that begins in line {}", self.line);
+        let got = format!("the row that begins in line {}", self.lines + 1);
         let issues = &mut self.intake.issues;
         issues.note(Code::RowTooLong, Some(self.row), None, Some(&got));
-        (self.filled, self.cells, self.raw) = (0, 0, 0);
         if !ended {
-            let line = self.csv.line();
-            self.csv.reset();
-            self.csv.set_line(line);
             self.skipping = !matches!(last, Some(b'\r' | b'\n'));
         }
         Ok(())
@@ -303,53 +305,31 @@ impl Sheet {
 
     /// The record that the text breaks off in.
     fn last_record(&mut self) -> Result<(), Unreadable> {
-        // Inside quotes a line break is text, outside it ends the record.
-        let lines = self.csv.line();
-        let result = loop {
-            match self.step(b"\n").0 {
-                ReadRecordResult::OutputFull | ReadRecordResult::OutputEndsFull => self.grow(),
-                other => break other,
-            }
+        let held = std::mem::take(&mut self.held);
+        let end = match self.cutter.finish(&held) {
+            true => End::Text,
+            false if self.cutter.quoted_breaks() > 0 => End::OpenQuote,
+            false => End::Cut,
         };
-        if result == ReadRecordResult::Record {
-            return self.record(End::Text);
-        }
-        while self.step(&[]).0 == ReadRecordResult::OutputEndsFull {
-            self.grow();
-        }
-        // The break that was put in belongs to no cell.
-        if let Some(end) = self.ends[..self.cells].last_mut() {
-            self.filled = self.filled.saturating_sub(1);
-            *end = self.filled.min(*end);
-        }
-        self.record(if lines > self.line {
-            End::OpenQuote
-        } else {
-            End::Cut
-        })
+        self.record(&held, end)
     }
 
-    fn grow(&mut self) {
-        self.text.resize(self.text.len() * 2, 0);
-        self.ends.resize(self.ends.len() * 2, 0);
-    }
-
-    /// A whole record stands in `text` and `ends`.
-    fn record(&mut self, end: End) -> Result<(), Unreadable> {
-        let (filled, cells) = (self.filled, self.cells);
-        (self.filled, self.cells, self.raw) = (0, 0, 0);
+    /// A whole record, which has been cut.
+    fn record(&mut self, text: &[u8], end: End) -> Result<(), Unreadable> {
         self.row += 1;
         let row = self.row;
-        let (text, ends) = (&self.text[..filled], &self.ends[..cells]);
+        let cells = self.cutter.cuts().len();
         if row == 1 && !self.headerless {
-            let cells = cells_of(text, ends);
-            let (text, ends) = (text.to_vec(), ends.to_vec());
+            let cut = self.cutter.cuts().iter();
+            let header: Vec<Vec<u8>> = cut
+                .map(|it| it.of(text, self.cutter.rewritten()).to_vec())
+                .collect();
             if self.plan.is_none() {
                 // The head held no whole header, or none of spans.
-                self.settle_plan(cells, &[]);
+                self.settle_plan(header.iter().map(|it| cell_text(it)).collect(), &[]);
             }
             if !self.headerless {
-                (self.header, self.header_ends) = (text, ends);
+                self.header = header;
                 return if self.plan.is_some() {
                     Ok(())
                 } else {
@@ -357,19 +337,36 @@ impl Sheet {
                 };
             }
         }
-        let (text, ends) = (&self.text[..filled], &self.ends[..cells]);
         let Some(plan) = &self.plan else {
             return Err(self.unknown_columns());
         };
         let width = plan.headers.len();
-        let repeated = self.is_header(text, ends);
-        let intake = &mut self.intake;
-        if cells == 1 && width > 1 && text.trim_ascii().is_empty() {
-            self.row -= 1;
-            return Ok(());
+        let cutter = &self.cutter;
+        if cells == 1 && width > 1 {
+            let only = cutter
+                .cuts()
+                .first()
+                .map(|it| it.of(text, cutter.rewritten()));
+            if only.is_none_or(|it| it.trim_ascii().is_empty()) {
+                self.row -= 1;
+                return Ok(());
+            }
         }
+        let mut unknown = None;
+        if cells == width && end == End::Line {
+            match self.intake.take_known(plan, text, cutter, row) {
+                Taken::Yes => {
+                    self.intake.met += 1;
+                    return Ok(());
+                }
+                Taken::No => {}
+                Taken::Unknown(hash) => unknown = Some(hash),
+            }
+        }
+        let repeated = self.is_header(text);
+        let intake = &mut self.intake;
         if end == End::OpenQuote {
-            let got = format!("a quote in the row of line {}", self.line);
+            let got = format!("a quote in the row of line {}", self.lines + 1);
             intake
                 .issues
                 .note(Code::QuoteOpen, Some(row), None, Some(&got));
@@ -393,31 +390,43 @@ impl Sheet {
             }
             return Ok(());
         }
-        let text = std::str::from_utf8(text).ok();
-        let text = text.filter(|it| ends.iter().all(|&end| it.is_char_boundary(end)));
-        let record = match text {
-            Some(text) => Record { text, ends },
-            None => {
-                let text = &self.text[..filled];
-                intake.issues.note(Code::Encoding, Some(row), None, None);
-                self.scratch.latin_1(text, ends)
+        let as_text = std::str::from_utf8(text);
+        let rewritten = std::str::from_utf8(cutter.rewritten());
+        let record = match (as_text, rewritten) {
+            (Ok(text), Ok(rewritten)) => {
+                let record = Record {
+                    text,
+                    rewritten,
+                    cuts: cutter.cuts(),
+                };
+                if let Some(hash) = unknown {
+                    intake.learn(plan, record, row, hash);
+                    return Ok(());
+                }
+                record
+            }
+            _ => {
+                if self.scratch.latin_1(text, cutter) {
+                    intake.issues.note(Code::Encoding, Some(row), None, None);
+                }
+                self.scratch.record()
             }
         };
         if cells == width {
             intake.take(plan, record, row);
             return Ok(());
         }
-        let mut joined = Scratch::default();
-        let record = joined.thousands(record, plan, self.delimiter);
+        let mut joined = Texts::default();
+        let record = thousands_joined(&mut joined, record, plan, self.delimiter);
         let blank = |column| record.get(column).trim_ascii().is_empty();
         if (width..record.len()).all(blank) {
-            let ends = &record.ends[..width];
-            intake.take(plan, Record { ends, ..record }, row);
+            let cuts = &record.cuts[..width];
+            intake.take(plan, Record { cuts, ..record }, row);
             return Ok(());
         }
         intake.issues.note(Code::RowLong, Some(row), None, None);
-        let mut glued = Scratch::default();
-        let record = glued.glue(record, width, char::from(self.delimiter));
+        let mut glued = Texts::default();
+        let record = glue(&mut glued, record, width, char::from(self.delimiter));
         intake.take(plan, record, row);
         Ok(())
     }
@@ -436,61 +445,63 @@ enum End {
     OpenQuote,
 }
 
-impl Scratch {
-    /// The cells that are no UTF-8 as Latin-1.
-    fn latin_1(&mut self, text: &[u8], ends: &[usize]) -> Record<'_> {
-        self.text.clear();
-        self.ends.clear();
-        let mut start = 0;
-        for &end in ends {
-            let cell = text.get(start..end).unwrap_or_default();
-            push_text(cell, &mut self.text);
-            self.ends.push(self.text.len());
-            start = end;
+impl Texts {
+    /// The cells that are no UTF-8 as Latin-1. Whether there are any.
+    fn latin_1(&mut self, text: &[u8], cutter: &Cutter) -> bool {
+        self.clear();
+        let mut any = false;
+        for cut in cutter.cuts() {
+            let cell = cut.of(text, cutter.rewritten());
+            any |= !push_text(cell, &mut self.text);
+            self.end_cell();
         }
-        Record {
-            text: &self.text,
-            ends: &self.ends,
-        }
+        any
     }
 
-    /// A record with too many cells, its duration put together again when it was cut at its
-    /// separator of thousands.
-    fn thousands<'a>(&'a mut self, record: Record<'a>, plan: &Plan, delimiter: u8) -> Record<'a> {
-        let duration = plan.column(Field::Duration) as usize;
-        let cut = |cell, next| delimiter == b',' && thousands(cell, next);
-        if !cut(record.get(duration), record.get(duration.saturating_add(1))) {
-            return record;
-        }
-        for (column, cell) in record.iter().enumerate() {
-            self.text.push_str(cell);
-            if column == duration {
-                self.text.push(',');
-            } else {
-                self.ends.push(self.text.len());
-            }
-        }
+    fn record(&self) -> Record<'_> {
         Record {
             text: &self.text,
-            ends: &self.ends,
+            rewritten: "",
+            cuts: &self.cuts,
         }
     }
+}
 
-    /// A record with too many cells, what is too much joined to its last column.
-    fn glue(&mut self, record: Record<'_>, width: usize, delimiter: char) -> Record<'_> {
-        for (column, cell) in record.iter().enumerate() {
-            if column >= width {
-                self.text.push(delimiter);
-                self.ends.pop();
-            }
-            self.text.push_str(cell);
-            self.ends.push(self.text.len());
-        }
-        Record {
-            text: &self.text,
-            ends: &self.ends,
+/// A record with too many cells, its duration put together again when it was cut at its separator of
+/// thousands.
+fn thousands_joined<'a>(
+    to: &'a mut Texts,
+    record: Record<'a>,
+    plan: &Plan,
+    delimiter: u8,
+) -> Record<'a> {
+    let duration = plan.column(Field::Duration) as usize;
+    let cut = |cell, next| delimiter == b',' && thousands(cell, next);
+    if !cut(record.get(duration), record.get(duration.saturating_add(1))) {
+        return record;
+    }
+    for (column, cell) in record.iter().enumerate() {
+        to.text.push_str(cell);
+        if column == duration {
+            to.text.push(',');
+        } else {
+            to.end_cell();
         }
     }
+    to.record()
+}
+
+/// A record with too many cells, what is too much joined to its last column.
+fn glue<'a>(to: &'a mut Texts, record: Record<'_>, width: usize, delimiter: char) -> Record<'a> {
+    for (column, cell) in record.iter().enumerate() {
+        if column >= width {
+            to.text.push(delimiter);
+            to.cuts.pop();
+        }
+        to.text.push_str(cell);
+        to.end_cell();
+    }
+    to.record()
 }
 
 /// Whether `1` and `304.44ms` are one duration.
@@ -512,16 +523,6 @@ pub(super) fn push_text(bytes: &[u8], to: &mut String) -> bool {
     text.is_ok()
 }
 
-fn cells_of(text: &[u8], ends: &[usize]) -> Cells {
-    let mut start = 0;
-    let cells = ends.iter().map(|&end| {
-        let cell = text.get(start..end).unwrap_or_default();
-        start = end;
-        cell_text(cell)
-    });
-    cells.collect()
-}
-
 fn cell_text(cell: &[u8]) -> String {
     let mut text = String::new();
     match push_text(cell, &mut text) {
@@ -530,36 +531,29 @@ fn cell_text(cell: &[u8]) -> String {
     }
 }
 
-fn parser(delimiter: u8, escape: Option<u8>) -> Reader {
-    ReaderBuilder::new()
-        .delimiter(delimiter)
-        .escape(escape)
-        .build()
-}
-
 /// The header and the first rows. Of the last one, which the head may cut, only when it is whole.
-fn sample(delimiter: u8, escape: Option<u8>, head: &[u8], whole: bool) -> Vec<Cells> {
-    let mut csv = parser(delimiter, escape);
-    // A record is never longer than the head, and has no more cells than bytes and one.
-    let (mut text, mut ends) = (vec![0; head.len()], vec![0; head.len() + 1]);
-    let (mut filled, mut cells, mut input) = (0, 0, head);
+fn sample(mut cutter: Cutter, mut head: &[u8], whole: bool) -> Vec<Cells> {
     let mut sample: Vec<Cells> = Vec::new();
-    while sample.len() <= SAMPLE {
-        let ended = input.is_empty();
-        let (result, read, n_text, n_cells) =
-            csv.read_record(input, &mut text[filled..], &mut ends[cells..]);
-        (filled, cells, input) = (filled + n_text, cells + n_cells, &input[read..]);
-        match result {
-            ReadRecordResult::Record if ended && !whole => break,
-            ReadRecordResult::Record => {
-                let starts = std::iter::once(&0).chain(&ends[..cells]);
-                let cell = |(&from, &to): (&usize, &usize)| cell_text(&text[from..to]);
-                sample.push(starts.zip(&ends[..cells]).map(cell).collect());
-                (filled, cells) = (0, 0);
-            }
-            ReadRecordResult::InputEmpty if !ended => {}
-            _ => break,
+    while sample.len() <= SAMPLE && !head.is_empty() {
+        if let b'\r' | b'\n' = head[0] {
+            head = &head[1..];
+            continue;
         }
+        let end = cutter.scan(head);
+        if end.is_none() {
+            if !whole {
+                break;
+            }
+            cutter.finish(head);
+        }
+        let cells = cutter.cuts().iter();
+        sample.push(
+            cells
+                .map(|it| cell_text(it.of(head, cutter.rewritten())))
+                .collect(),
+        );
+        cutter.clear();
+        head = &head[end.unwrap_or(head.len())..];
     }
     sample
 }

@@ -12,6 +12,7 @@ use super::intake::{Intake, Record};
 use super::plan::{self, Plan};
 use super::told::Told;
 use crate::strings::Strings;
+use herdscope_cells::cut::Cut;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
@@ -119,7 +120,7 @@ impl Queue {
             plan,
             row,
             owner,
-            end: self.cells.ends.len(),
+            end: self.cells.cuts.len(),
         });
         if self.settled {
             self.settle(intake);
@@ -156,7 +157,8 @@ impl Queue {
             start = span.end;
             let record = Record {
                 text: &self.record.text,
-                ends: &self.record.ends,
+                rewritten: "",
+                cuts: &self.record.cuts,
             };
             intake.take(plan, record, span.row);
         }
@@ -183,18 +185,25 @@ impl Queue {
 #[derive(Default)]
 pub(super) struct Texts {
     pub(super) text: String,
-    ends: Vec<usize>,
+    pub(super) cuts: Vec<Cut>,
 }
 
 impl Texts {
     pub(super) fn push(&mut self, text: &str) {
         self.text.push_str(text);
-        self.ends.push(self.text.len());
+        self.end_cell();
+    }
+
+    /// A cell ends where the text does.
+    pub(super) fn end_cell(&mut self) {
+        let to = self.text.len() as u32;
+        let from = self.cuts.last().map_or(0, |it| it.to);
+        self.cuts.push(Cut { from, to, end: to });
     }
 
     fn start(&self, at: usize) -> usize {
-        let before = at.checked_sub(1).and_then(|at| self.ends.get(at));
-        before.copied().unwrap_or(0)
+        let before = at.checked_sub(1).and_then(|at| self.cuts.get(at));
+        before.map_or(0, |it| it.to as usize)
     }
 
     pub(super) fn get(&self, at: usize) -> &str {
@@ -204,24 +213,21 @@ impl Texts {
     }
 
     pub(super) fn append(&mut self, from: &Texts, cells: Range<usize>) {
-        let (start, base) = (from.start(cells.start), self.text.len());
-        let text = from.text.get(start..from.start(cells.end));
-        self.text.push_str(text.unwrap_or(""));
         for at in cells {
-            self.ends.push(from.start(at + 1) - start + base);
+            self.push(from.get(at));
         }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.ends.len()
+        self.cuts.len()
     }
 
     pub(super) fn clear(&mut self) {
         self.text.clear();
-        self.ends.clear();
+        self.cuts.clear();
     }
 
     pub(super) fn size(&self) -> usize {
-        self.text.len() + self.ends.len() * size_of::<usize>()
+        self.text.len() + self.cuts.len() * size_of::<Cut>()
     }
 }

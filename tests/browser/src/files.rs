@@ -70,15 +70,13 @@ pub fn as_nezha(csv: &str) -> Result<String> {
     let mut out = "TraceID,SpanID,ParentID,PodName,OperationName,StartTimeUnixNano,EndTimeUnixNano,Duration\n"
         .to_owned();
     for at in 0..rows.len() {
-        let parent = match rows.parent[at] {
-            NONE => "root",
-            parent => rows.span_ids.get(parent),
-        };
+        let parent = rows.parent_id(at);
+        let parent = parent.as_deref().unwrap_or("root");
         let (start, duration) = (rows.start[at], rows.duration[at]);
         out += &format!(
             "{},{},{parent},{},{},{start},{},{}\n",
-            rows.trace_ids.get(rows.trace[at]),
-            rows.span_ids.get(rows.span[at]),
+            rows.trace_id(at),
+            rows.span_id(at),
             rows.names.get(rows.instance[at]),
             rows.names.get(rows.operation[at]),
             start + duration as i64,

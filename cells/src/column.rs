@@ -18,6 +18,13 @@ impl<T: Clone> Column<T> {
     }
 }
 
+impl<T> Column<T> {
+    /// How many bytes it takes, those included that it has taken to grow.
+    pub fn bytes(&self) -> usize {
+        self.0.capacity() * size_of::<T>()
+    }
+}
+
 impl<T, I: SliceIndex<[T]>> Index<I> for Column<T> {
     type Output = I::Output;
 

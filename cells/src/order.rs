@@ -59,6 +59,107 @@ pub fn sort(order: &mut [u32], compare: &mut dyn FnMut(u32, u32) -> Ordering) {
     order.copy_from_slice(&from);
 }
 
+/// Sorts indices by a number of each; those of one number by `ties`, and equal ones of them stand by their value.
+/// O(n) for the numbers.
+#[inline(never)]
+pub fn sort_by(
+    order: &mut [u32],
+    key: &dyn Fn(u32) -> u64,
+    ties: &mut dyn FnMut(u32, u32) -> Ordering,
+) {
+    let keyed = sort_by_number(order, key);
+    let mut from = 0;
+    for run in keyed.chunk_by(|a, b| a.0 == b.0) {
+        let to = from + run.len();
+        if run.len() > 1 {
+            sort(&mut order[from..to], ties);
+        }
+        from = to;
+    }
+}
+
+/// Sorts indices by a number of each; those of one number keep their order. The numbers, with their indices.
+#[inline(never)]
+pub fn sort_by_number(order: &mut [u32], key: &dyn Fn(u32) -> u64) -> Vec<(u64, u32)> {
+    let mut keyed: Vec<(u64, u32)> = order.iter().map(|&it| (key(it), it)).collect();
+    sort_keyed(&mut keyed);
+    for (place, &(_, it)) in order.iter_mut().zip(&keyed) {
+        *place = it;
+    }
+    keyed
+}
+
+/// Sorts by the first number, byte by byte from the lowest; what has the same keeps its order.
+fn sort_keyed(keyed: &mut Vec<(u64, u32)>) {
+    if keyed.is_sorted_by_key(|it| it.0) {
+        return;
+    }
+    if keyed.len() <= 4 * FEW {
+        for at in 1..keyed.len() {
+            let mut at = at;
+            while at > 0 && keyed[at].0 < keyed[at - 1].0 {
+                keyed.swap(at, at - 1);
+                at -= 1;
+            }
+        }
+        return;
+    }
+    let first = keyed[0].0;
+    let differing = keyed.iter().fold(0, |bits, it| bits | (it.0 ^ first));
+    let mut other = vec![(0, 0); keyed.len()];
+    for shift in (0..64).step_by(8) {
+        if (differing >> shift) as u8 == 0 {
+            continue;
+        }
+        let byte = |key: u64| usize::from((key >> shift) as u8);
+        let mut place = [0u32; 257];
+        for it in keyed.iter() {
+            place[byte(it.0) + 1] += 1;
+        }
+        for at in 1..place.len() {
+            place[at] += place[at - 1];
+        }
+        for &it in keyed.iter() {
+            let place = &mut place[byte(it.0)];
+            other[*place as usize] = it;
+            *place += 1;
+        }
+        std::mem::swap(keyed, &mut other);
+    }
+}
+
+/// The number of each row, by what it belongs to.
+#[inline(never)]
+pub fn ranked(of: &[u32], numbers: &[u32]) -> Vec<u32> {
+    let number = |&it: &u32| numbers.get(it as usize).copied().unwrap_or(0);
+    of.iter().map(number).collect()
+}
+
+/// Indices in the order of their numbers, which are below `n`; those of one number keep their order. O(n).
+#[inline(never)]
+pub fn by_small_number(order: &[u32], numbers: &[u32], n: usize) -> Vec<u32> {
+    let mut place = vec![0u32; n + 1];
+    for &it in order {
+        place[numbers[it as usize] as usize + 1] += 1;
+    }
+    for at in 1..place.len() {
+        place[at] += place[at - 1];
+    }
+    let mut sorted = vec![0; order.len()];
+    for &it in order {
+        let place = &mut place[numbers[it as usize] as usize];
+        sorted[*place as usize] = it;
+        *place += 1;
+    }
+    sorted
+}
+
+/// The number that orders as a time does.
+#[inline(always)]
+pub const fn of_time(time: i64) -> u64 {
+    time as u64 ^ 1 << 63
+}
+
 /// The indices below `n`, sorted by `compare`; equal ones stand by their value.
 pub fn sorted_indices(n: usize, compare: &mut dyn FnMut(u32, u32) -> Ordering) -> Vec<u32> {
     let mut order: Vec<u32> = (0..n as u32).collect();
@@ -155,6 +256,40 @@ mod tests {
             });
             expected.sort_unstable_by_key(|&it| (keys[it as usize], it));
             assert_eq!(sorted, expected);
+        }
+    }
+
+    #[test]
+    fn indices_are_sorted_by_numbers_and_then_by_what_settles_ties() {
+        let mut state = 7u64;
+        for (n, bits) in [
+            (0, 1),
+            (5, 2),
+            (20, 1),
+            (33, 64),
+            (200, 3),
+            (4_000, 9),
+            (3_000, 40),
+        ] {
+            let mut random = || {
+                state = state
+                    .wrapping_mul(0x5851_F42D_4C95_7F2D)
+                    .wrapping_add(0x1405_7B7E_F767_814F);
+                state >> (64 - bits)
+            };
+            let keys: Vec<i64> = (0..n).map(|_| random() as i64 - (1 << 8)).collect();
+            let tie = |it: u32| it % 3;
+            let mut order: Vec<u32> = (0..n as u32).rev().collect();
+            let mut expected = order.clone();
+            sort_by(&mut order, &|it| of_time(keys[it as usize]), &mut |a, b| {
+                tie(a).cmp(&tie(b))
+            });
+            expected.sort_by_key(|&it| (keys[it as usize], tie(it), it));
+            assert_eq!(order, expected);
+            sort_by(&mut order, &|it| of_time(keys[it as usize]), &mut |a, b| {
+                tie(a).cmp(&tie(b))
+            });
+            assert_eq!(order, expected);
         }
     }
 
