@@ -13,7 +13,7 @@ use crate::wasm::{self, Bytes};
 /// Functions have as much in common as they have runs of so many bytes.
 const RUN: usize = 6;
 /// A run that more functions have is everywhere: it is found in any order.
-const COMMON: usize = 100;
+const COMMON: usize = 300;
 /// How far back gzip looks, in bytes.
 const REACH: usize = 32 << 10;
 /// Added to the number of a function's runs, lest the smallest come first for a single run in common.
@@ -104,14 +104,17 @@ fn by_likeness(bodies: &[&[u8]]) -> Vec<usize> {
         .iter_mut()
         .filter(|it| it.len() > COMMON)
         .for_each(Vec::clear);
+    // What few functions have is found within reach in few orders: it tells more of where they belong.
+    let weight = |run: usize| 1.0 / (having[run].len() as f64).sqrt();
 
     let mut order = Vec::new();
     let mut left: Vec<usize> = (0..bodies.len()).collect();
-    // The functions within reach, their bytes, how many of them have a run, and what others share with them.
+    // The functions within reach, their bytes, how many of them have a run, and the weight of what others share
+    // with them.
     let mut near = VecDeque::new();
     let mut n_bytes = 0;
     let mut n_near = vec![0; having.len()];
-    let mut shared = vec![0; bodies.len()];
+    let mut shared = vec![0.0; bodies.len()];
     let mut next = (0..bodies.len()).max_by_key(|&it| bodies[it].len());
     while let Some(at) = next {
         left.retain(|&it| it != at);
@@ -120,7 +123,7 @@ fn by_likeness(bodies: &[&[u8]]) -> Vec<usize> {
         n_bytes += bodies[at].len();
         for &run in &runs[at] {
             if n_near[run] == 0 {
-                having[run].iter().for_each(|&it| shared[it] += 1);
+                having[run].iter().for_each(|&it| shared[it] += weight(run));
             }
             n_near[run] += 1;
         }
@@ -130,11 +133,11 @@ fn by_likeness(bodies: &[&[u8]]) -> Vec<usize> {
             for &run in &runs[far] {
                 n_near[run] -= 1;
                 if n_near[run] == 0 {
-                    having[run].iter().for_each(|&it| shared[it] -= 1);
+                    having[run].iter().for_each(|&it| shared[it] -= weight(run));
                 }
             }
         }
-        let likeness = |at: usize| f64::from(shared[at]) / (runs[at].len() as f64 + SMALL);
+        let likeness = |at: usize| shared[at] / (runs[at].len() as f64 + SMALL);
         next = left
             .iter()
             .copied()
