@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use web_sys::{Event, HtmlDialogElement};
+use web_sys::HtmlDialogElement;
 
 use crate::page::App;
 use crate::reading::{self, Plan, told_of};
@@ -35,21 +35,19 @@ fn words(part: &str) -> (&'static str, &'static str) {
 }
 
 pub fn install(app: &Rc<App>) {
-    let it = app.clone();
-    app.dom.on("assumptions", "click", move |event: Event| {
-        let at = dom::pressed(&event, "data-at").and_then(|it| it.parse().ok());
+    app.on("assumptions", "click", |app, event| {
+        let at = dom::pressed(event, "data-at").and_then(|it| it.parse().ok());
         if let Some(at) = at {
-            open(&it, at);
+            open(app, at);
         }
     });
     // Enter in the field is a press of its button.
-    let it = app.clone();
-    app.dom.on("assume-form", "click", move |event: Event| {
-        if dom::closest(&event, ".primary").is_some() {
+    app.on("assume-form", "click", |app, event| {
+        if dom::closest(event, ".primary").is_some() {
             event.prevent_default();
-            apply(&it, &it.dom.input("assume-text").value());
-        } else if let Some(value) = dom::pressed(&event, "data-value") {
-            apply(&it, &value);
+            apply(app, &app.dom.input("assume-text").value());
+        } else if let Some(value) = dom::pressed(event, "data-value") {
+            apply(app, &value);
         }
     });
 }

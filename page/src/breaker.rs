@@ -37,39 +37,30 @@ pub fn install(app: &Rc<App>) {
         );
         dom::fill(&list, &[&button]);
     }
-    let it = app.clone();
-    app.dom.on("presets", "click", move |event: Event| {
-        let name =
-            dom::closest(&event, "[data-preset]").and_then(|it| it.get_attribute("data-preset"));
+    app.on("presets", "click", |app, event| {
+        let name = dom::pressed(event, "data-preset");
         if let Some(preset) = name.and_then(|it| presets::find(&it)) {
-            it.change(Gesture::Step, |view| {
+            app.change(Gesture::Step, |view| {
                 view.breaker = Some(preset.config().to_string())
             });
-            render(&it);
+            render(app);
         }
     });
-    let it = app.clone();
-    app.dom
-        .on("breaker-text", "input", move |_: Event| text_edited(&it));
-    let it = app.clone();
-    app.dom.on("breaker-form", "input", move |event: Event| {
-        field_edited(&it, &event)
+    app.on("breaker-text", "input", |app, _| text_edited(app));
+    app.on("breaker-form", "input", |app, event| {
+        field_edited(app, event)
     });
     for id in ["breaker-form", "breaker-text"] {
-        let it = app.clone();
-        app.dom.on(id, "change", move |_: Event| {
-            it.report(it.history.end_gesture());
-            render(&it);
+        app.on(id, "change", |app, _| {
+            app.report(app.history.end_gesture());
+            render(app);
         });
     }
     // Enter in a field of the form would load the page anew.
-    app.dom.on("breaker-form", "submit", move |event: Event| {
-        event.prevent_default()
-    });
-    let it = app.clone();
-    app.dom.on("shared", "change", move |_: Event| {
-        let shared = it.dom.input("shared").checked();
-        it.change(Gesture::Step, |view| view.shared = shared);
+    app.on("breaker-form", "submit", |_, event| event.prevent_default());
+    app.on("shared", "change", |app, _| {
+        let shared = app.dom.input("shared").checked();
+        app.change(Gesture::Step, |view| view.shared = shared);
     });
 }
 

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use js_sys::Date;
 use wasm_bindgen_futures::spawn_local;
-use web_sys::{AbortController, Event, HtmlDialogElement, HtmlTextAreaElement, KeyboardEvent, Url};
+use web_sys::{AbortController, HtmlDialogElement, HtmlTextAreaElement, Url};
 
 use crate::ask::{self, Refusal};
 use crate::page::App;
@@ -38,52 +38,39 @@ const MS: i64 = 1_000_000;
 type Wrong = (&'static str, &'static str);
 
 pub fn install(app: &Rc<App>) {
-    let it = app.clone();
-    app.dom
-        .on("clickhouse", "click", move |_: Event| show(&it, None));
-    let it = app.clone();
-    app.dom.on("ch-form", "input", move |event: Event| {
+    app.on("clickhouse", "click", |app, _| show(app, None));
+    app.on("ch-form", "input", |app, event| {
         // A sample needs no other count.
-        match dom::closest(&event, "#ch-sample") {
-            Some(_) => wrong(&it, None),
-            None => forget(&it),
+        match dom::closest(event, "#ch-sample") {
+            Some(_) => wrong(app, None),
+            None => forget(app),
         }
-        render(&it);
+        render(app);
     });
-    let it = app.clone();
-    app.dom.on("ch-form", "click", move |event: Event| {
-        let minutes = dom::closest(&event, "[data-minutes]")
-            .and_then(|it| it.get_attribute("data-minutes")?.parse().ok());
-        if let Some(minutes) = minutes {
-            last(&it, minutes);
-            forget(&it);
-            render(&it);
+    app.on("ch-form", "click", |app, event| {
+        let minutes = dom::pressed(event, "data-minutes");
+        if let Some(minutes) = minutes.and_then(|it| it.parse().ok()) {
+            last(app, minutes);
+            forget(app);
+            render(app);
         }
     });
-    let it = app.clone();
-    app.dom.on("ch-offer", "click", move |_: Event| {
-        if let Some(rate) = offered(&it) {
-            it.dom.input("ch-sample").set_value(&rate.to_string());
-            render(&it);
+    app.on("ch-offer", "click", |app, _| {
+        if let Some(rate) = offered(app) {
+            app.dom.input("ch-sample").set_value(&rate.to_string());
+            render(app);
             // An element that cannot be focused stays as it is.
-            let _ = it.dom.html("ch-go").focus();
+            let _ = app.dom.html("ch-go").focus();
         }
     });
-    let it = app.clone();
-    app.dom.on("ch-form", "submit", move |event: Event| {
+    app.on("ch-form", "submit", |app, event| {
         event.prevent_default();
-        go(&it);
+        go(app);
     });
-    let it = app.clone();
-    app.dom
-        .on("ch-close", "click", move |_: Event| dialog(&it).close());
-    let it = app.clone();
-    app.dom
-        .on("ch-dialog", "close", move |_: Event| forget(&it));
+    app.on("ch-close", "click", |app, _| dialog(app).close());
+    app.on("ch-dialog", "close", |app, _| forget(app));
     // Esc closes the dialog and nothing else.
-    app.dom.on("ch-dialog", "keydown", |event: KeyboardEvent| {
-        event.stop_propagation();
-    });
+    app.on("ch-dialog", "keydown", |_, event| event.stop_propagation());
 }
 
 /// Opens the dialog: as it was left, or with what a link asks for.

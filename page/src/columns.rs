@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use wasm_bindgen::JsCast;
-use web_sys::{Element, Event, HtmlDialogElement, HtmlSelectElement};
+use web_sys::{Element, HtmlDialogElement, HtmlSelectElement};
 
 use crate::page::App;
 use crate::reading::{self, Given, Plan, told_of};
@@ -59,10 +59,9 @@ const UNITS: [(&str, &str); 5] = [
 ];
 
 pub fn install(app: &Rc<App>) {
-    let it = app.clone();
-    app.dom.on("columns-draw", "click", move |event: Event| {
+    app.on("columns-draw", "click", |app, event| {
         event.prevent_default();
-        draw(&it);
+        draw(app);
     });
 }
 

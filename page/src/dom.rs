@@ -209,6 +209,15 @@ pub fn attribute(element: &Element, name: &str) -> String {
     element.get_attribute(name).unwrap_or_default()
 }
 
+/// The element whose listener hears the event.
+#[inline(never)]
+pub fn listening(event: &Event) -> Element {
+    match event.current_target() {
+        Some(target) => target.unchecked_into(),
+        None => panic!("an event is heard by nobody"),
+    }
+}
+
 /// The closest ancestor (or the target itself) that a selector matches.
 #[inline(never)]
 pub fn closest(event: &Event, selector: &str) -> Option<Element> {

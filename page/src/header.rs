@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use wasm_bindgen_futures::{JsFuture, spawn_local};
-use web_sys::{Event, HtmlDialogElement};
+use web_sys::HtmlDialogElement;
 
 use crate::dom;
 use crate::notices;
@@ -18,35 +18,30 @@ use herdscope::view::Source;
 const MISLEADING: [&str; 3] = ["all_failed", "sampled", "capped"];
 
 pub fn install(app: &Rc<App>) {
-    let it = app.clone();
-    app.dom.on("help", "click", move |_: Event| {
-        let dialog: HtmlDialogElement = it.dom.get("help-dialog");
+    app.on("help", "click", |app, _| {
+        let dialog: HtmlDialogElement = app.dom.get("help-dialog");
         if !dialog.open() {
-            it.report(dialog.show_modal());
+            app.report(dialog.show_modal());
         }
     });
-    let it = app.clone();
-    app.dom.on("copy", "click", move |_: Event| copy_link(&it));
-    let it = app.clone();
-    app.dom.on("hint-close", "click", move |_: Event| {
-        dom::set(&it.dom.html("hint"), "data-closed", "");
-        it.dom.show("hint", false);
+    app.on("copy", "click", |app, _| copy_link(app));
+    app.on("hint-close", "click", |app, _| {
+        dom::set(&app.dom.html("hint"), "data-closed", "");
+        app.dom.show("hint", false);
     });
     // A click beside the open list of issues closes it.
-    let it = app.clone();
-    dom::on(&app.dom.document, "pointerdown", move |event: Event| {
+    app.listen(&app.dom.document, "pointerdown", |app, event| {
         for id in ["issues", "files"] {
-            if dom::closest(&event, &["#", id].concat()).is_none() {
+            if dom::closest(event, &["#", id].concat()).is_none() {
                 // Removing an attribute that is not there is no failure.
-                let _ = it.dom.html(id).remove_attribute("open");
+                let _ = app.dom.html(id).remove_attribute("open");
             }
         }
     });
-    let it = app.clone();
-    app.dom.on("files-list", "click", move |event: Event| {
-        let at = dom::pressed(&event, "data-file");
+    app.on("files-list", "click", |app, event| {
+        let at = dom::pressed(event, "data-file");
         if let Some(at) = at.and_then(|it| it.parse().ok()) {
-            open::remove(&it, at);
+            open::remove(app, at);
         }
     });
 }

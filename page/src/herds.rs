@@ -6,7 +6,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use web_sys::{Event, HtmlElement};
+use web_sys::HtmlElement;
 
 use crate::dom;
 use crate::history::Gesture;
@@ -32,24 +32,20 @@ pub struct Herds {
 }
 
 pub fn install(app: &Rc<App>) {
-    let it = app.clone();
-    app.dom.on("herds-of", "click", move |event: Event| {
-        if let Some(of) = dom::pressed(&event, "data-of") {
-            it.change(Gesture::Step, |view| view.replayed = Some(of == "replayed"));
+    app.on("herds-of", "click", |app, event| {
+        if let Some(of) = dom::pressed(event, "data-of") {
+            app.change(Gesture::Step, |view| view.replayed = Some(of == "replayed"));
         }
     });
-    let it = app.clone();
-    app.dom.on("herds-list", "click", move |event: Event| {
-        let card = dom::closest(&event, "[data-attempt]");
-        let at = card.and_then(|card| card.get_attribute("data-attempt")?.parse().ok());
-        if let Some(at) = at {
-            go_to(&it, at);
+    app.on("herds-list", "click", |app, event| {
+        let at = dom::pressed(event, "data-attempt");
+        if let Some(at) = at.and_then(|it| it.parse().ok()) {
+            go_to(app, at);
         }
     });
-    let it = app.clone();
-    app.dom.on("hint-herd", "click", move |_: Event| {
-        let there = go_to(&it, 0);
-        it.herds.first.set(!there);
+    app.on("hint-herd", "click", |app, _| {
+        let there = go_to(app, 0);
+        app.herds.first.set(!there);
     });
 }
 

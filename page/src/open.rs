@@ -6,7 +6,8 @@
 use std::rc::Rc;
 
 use js_sys::{Array, Reflect};
-use web_sys::{ClipboardEvent, DataTransfer, DragEvent, Event, File, HtmlInputElement, Url};
+use wasm_bindgen::JsCast;
+use web_sys::{ClipboardEvent, DataTransfer, DragEvent, File, HtmlInputElement, Url};
 
 use crate::page::App;
 use crate::reading::{self, Given, Plan, told_of};
@@ -27,38 +28,33 @@ pub struct Wanted {
 
 pub fn install(app: &Rc<App>) {
     for id in ["open", "hint-open", "add"] {
-        let it = app.clone();
-        app.dom.on(id, "click", move |_: Event| {
-            let chooser = it.dom.input("chooser");
-            dom::set(&chooser, "data-for", id);
+        app.on(id, "click", |app, event| {
+            let chooser = app.dom.input("chooser");
+            dom::set(&chooser, "data-for", &dom::listening(event).id());
             chooser.click();
         });
     }
-    let it = app.clone();
-    app.dom.on("chooser", "change", move |_: Event| {
-        let chooser: HtmlInputElement = it.dom.input("chooser");
+    app.on("chooser", "change", |app, _| {
+        let chooser: HtmlInputElement = app.dom.input("chooser");
         let files = listed(chooser.files());
         let adds = chooser.get_attribute("data-for").as_deref() == Some("add");
         // The same file can be chosen again.
         chooser.set_value("");
         if !files.is_empty() {
-            read_files(&it, files, adds);
+            read_files(app, files, adds);
         }
     });
-    let it = app.clone();
-    app.dom.on("cancel", "click", move |_: Event| {
-        reading::cancel(&it);
+    app.on("cancel", "click", |app, _| {
+        reading::cancel(app);
     });
-    let it = app.clone();
-    dom::on(&app.dom.document, "paste", move |event: ClipboardEvent| {
-        paste(&it, &event)
+    app.listen(&app.dom.document, "paste", |app, event| {
+        paste(app, event.unchecked_ref())
     });
     install_drop(app);
     for event in ["popstate", "hashchange"] {
-        let it = app.clone();
-        dom::on(&app.dom.window, event, move |_: Event| {
-            if !it.history.is_written() {
-                follow_address(&it);
+        app.listen(&app.dom.window, event, |app, _| {
+            if !app.history.is_written() {
+                follow_address(app);
             }
         });
     }
@@ -77,31 +73,31 @@ fn listed(files: Option<web_sys::FileList>) -> Vec<File> {
 
 fn install_drop(app: &Rc<App>) {
     for event in ["dragenter", "dragover"] {
-        let it = app.clone();
-        dom::on(&app.dom.window, event, move |event: DragEvent| {
+        app.listen(&app.dom.window, event, |app, event| {
+            let event: &DragEvent = event.unchecked_ref();
             if event.data_transfer().is_some_and(|it| holds_files(&it)) {
                 event.prevent_default();
-                it.dom.show("drop", true);
-                it.dom.show("drop-add", !own_inputs(&it).is_empty());
-                let over = if adds(&it, &event) { "add" } else { "open" };
-                dom::set(&it.dom.html("drop"), "data-over", over);
+                app.dom.show("drop", true);
+                app.dom.show("drop-add", !own_inputs(app).is_empty());
+                let over = if adds(app, event) { "add" } else { "open" };
+                dom::set(&app.dom.html("drop"), "data-over", over);
             }
         });
     }
-    let it = app.clone();
-    dom::on(&app.dom.window, "dragleave", move |event: DragEvent| {
+    app.listen(&app.dom.window, "dragleave", |app, event| {
+        let event: &DragEvent = event.unchecked_ref();
         if event.related_target().is_none() {
-            it.dom.show("drop", false);
+            app.dom.show("drop", false);
         }
     });
-    let it = app.clone();
-    dom::on(&app.dom.window, "drop", move |event: DragEvent| {
-        it.dom.show("drop", false);
+    app.listen(&app.dom.window, "drop", |app, event| {
+        let event: &DragEvent = event.unchecked_ref();
+        app.dom.show("drop", false);
         let Some(transfer) = event.data_transfer().filter(holds_files) else {
             return;
         };
         event.prevent_default();
-        dropped(&it, &transfer, adds(&it, &event));
+        dropped(app, &transfer, adds(app, event));
     });
 }
 

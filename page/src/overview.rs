@@ -6,7 +6,8 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use web_sys::{Element, Event, KeyboardEvent, PointerEvent};
+use wasm_bindgen::JsCast;
+use web_sys::{Element, KeyboardEvent, PointerEvent};
 
 use crate::dom;
 use crate::history::Gesture;
@@ -40,48 +41,52 @@ const WINDOW_STEP: f64 = 0.2;
 /// A window that has no room for its handles, CSS pixels.
 const NARROW_PX: f64 = 28.0;
 
+/// What is dragged.
+#[derive(Default)]
+pub struct Strip(Cell<Option<Drag>>);
+
 pub fn install(app: &Rc<App>) {
-    let drag: Rc<Cell<Option<Drag>>> = Rc::default();
-    let (it, dragged) = (app.clone(), drag.clone());
-    app.dom
-        .on("overview", "pointerdown", move |event: PointerEvent| {
-            dragged.set(press(&it, &event));
-            if dragged.get().is_some() {
-                // As in the plot: without it the drag ends at the strip's edge.
-                let _ = it
-                    .dom
-                    .html("overview")
-                    .set_pointer_capture(event.pointer_id());
-            }
-        });
-    let (it, dragged) = (app.clone(), drag.clone());
-    app.dom
-        .on("overview", "pointermove", move |event: PointerEvent| {
-            if let (Some(drag), Some(time)) = (dragged.get(), time_under(&it, &event)) {
-                let by = time.saturating_sub(drag.from);
-                shift(&it, drag.viewport, drag.part, by, Gesture::Drag("overview"));
-            }
-        });
+    app.on("overview", "pointerdown", |app, event| {
+        let event: &PointerEvent = event.unchecked_ref();
+        let drag = press(app, event);
+        app.strip.0.set(drag);
+        if drag.is_some() {
+            // As in the plot: without it the drag ends at the strip's edge.
+            let _ = app
+                .dom
+                .html("overview")
+                .set_pointer_capture(event.pointer_id());
+        }
+    });
+    app.on("overview", "pointermove", |app, event| {
+        let time = time_under(app, event.unchecked_ref());
+        if let (Some(drag), Some(time)) = (app.strip.0.get(), time) {
+            let by = time.saturating_sub(drag.from);
+            shift(app, drag.viewport, drag.part, by, Gesture::Drag("overview"));
+        }
+    });
     for end in ["pointerup", "pointercancel"] {
-        let (it, dragged) = (app.clone(), drag.clone());
-        app.dom.on("overview", end, move |_: Event| {
-            if dragged.take().is_some() {
-                seek::end_gesture(&it);
+        app.on("overview", end, |app, _| {
+            if app.strip.0.take().is_some() {
+                seek::end_gesture(app);
             }
         });
     }
-    let it = app.clone();
-    app.dom
-        .on("overview", "dblclick", move |_: Event| it.home());
-    for (id, part) in [
-        ("window-left", Part::Left),
-        ("window-right", Part::Right),
-        ("window-hold", Part::Whole),
-    ] {
-        let it = app.clone();
-        app.dom.on(id, "keydown", move |event: KeyboardEvent| {
-            key(&it, part, &event)
+    app.on("overview", "dblclick", |app, _| app.home());
+    for id in ["window-left", "window-right", "window-hold"] {
+        app.on(id, "keydown", |app, event| {
+            let part = part(&dom::listening(event));
+            key(app, part, event.unchecked_ref());
         });
+    }
+}
+
+/// The part of the window that a button of it moves.
+fn part(button: &Element) -> Part {
+    match button.id().as_str() {
+        "window-left" => Part::Left,
+        "window-right" => Part::Right,
+        _ => Part::Whole,
     }
 }
 
@@ -89,11 +94,9 @@ fn press(app: &App, event: &PointerEvent) -> Option<Drag> {
     let viewport = app.viewport()?;
     app.limits()?;
     let from = time_under(app, event)?;
-    let part = dom::closest(event, "#window button").map(|it: Element| it.id());
-    let part = match (event.button(), part.as_deref()) {
-        (0, Some("window-left")) => Part::Left,
-        (0, Some("window-right")) => Part::Right,
-        (0, Some(_)) => Part::Whole,
+    let button = dom::closest(event, "#window button");
+    let part = match (event.button(), button) {
+        (0, Some(button)) => part(&button),
         (0, None) => {
             let middle = viewport.t0 + (viewport.t1 - viewport.t0) / 2;
             shift(

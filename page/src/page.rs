@@ -10,7 +10,7 @@ use std::rc::{Rc, Weak};
 
 use js_sys::ArrayBuffer;
 use wasm_bindgen::prelude::*;
-use web_sys::{File, Window};
+use web_sys::{Event, EventTarget, File, Window};
 
 use crate::client::Client;
 use crate::dom::{self, Dom};
@@ -56,6 +56,7 @@ pub struct App {
     pub history: History,
     pub painter: Painter,
     pub plot: plot::Pointer,
+    pub strip: overview::Strip,
     pub seek: seek::Seek,
     pub question: trace::Question,
     pub panes: panes::Panes,
@@ -73,6 +74,9 @@ pub struct App {
 
 /// A view that has not moved for so many milliseconds rests.
 const REST_MS: i32 = 120;
+
+/// What is done about an event. It captures nothing, so that the listeners are one closure with a function each.
+pub type Listener = fn(&Rc<App>, &Event);
 
 /// Builds the page.
 pub fn start(window: Window) -> Result<(), JsValue> {
@@ -96,6 +100,7 @@ pub fn start(window: Window) -> Result<(), JsValue> {
         history: History::new(&dom),
         painter,
         plot: plot::Pointer::default(),
+        strip: overview::Strip::default(),
         seek: seek::Seek::default(),
         question: trace::Question::default(),
         panes: panes::Panes::default(),
@@ -159,6 +164,18 @@ impl App {
             Some(app) => app,
             None => unreachable!("the page outlives its listeners"),
         }
+    }
+
+    /// Listens to the element of that id for as long as the page lives.
+    pub fn on(self: &Rc<Self>, id: &str, event: &str, run: Listener) {
+        self.listen(&self.dom.html(id), event, run);
+    }
+
+    /// The same, to anything that has events.
+    #[inline(never)]
+    pub fn listen(self: &Rc<Self>, target: &EventTarget, event: &str, run: Listener) {
+        let app = self.clone();
+        dom::on(target, event, move |event: Event| run(&app, &event));
     }
 
     /// Says that something went wrong which the person can do nothing about.

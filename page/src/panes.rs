@@ -6,7 +6,8 @@
 use std::cell::{Ref, RefCell, RefMut};
 use std::rc::Rc;
 
-use web_sys::{Element, Event, HtmlElement};
+use wasm_bindgen::JsCast;
+use web_sys::{Element, HtmlElement, HtmlSelectElement};
 
 use crate::history::Gesture;
 use crate::page::App;
@@ -62,35 +63,36 @@ fn place(topic: Topic) -> usize {
 
 pub fn install(app: &Rc<App>) {
     supposed::install(app);
-    for (topic, id) in TOPICS {
-        let it = app.clone();
-        app.dom.on(id, "click", move |event: Event| {
-            let at = dom::pressed(&event, "data-act").and_then(|it| it.parse().ok());
+    for (_, id) in TOPICS {
+        app.on(id, "click", |app, event| {
+            let id = dom::listening(event).id();
+            let at = dom::pressed(event, "data-act").and_then(|it| it.parse().ok());
             let act = at.and_then(|at: usize| {
-                let answer = answer(&it, topic)?;
+                let (topic, _) = TOPICS.into_iter().find(|it| it.1 == id)?;
+                let answer = answer(app, topic)?;
                 acts(&answer.blocks).nth(at).cloned()
             });
             if let Some(act) = act {
-                press(&it, act);
+                press(app, act);
             }
         });
     }
-    let it = app.clone();
-    app.dom.on("pool", "change", move |_: Event| {
-        let pool = it.dom.input("pool").value();
+    app.on("pool", "change", |app, _| {
+        let pool = app.dom.input("pool").value();
         let pool = pool.trim().parse().ok().filter(|&it: &u32| it > 0);
-        it.change(Gesture::Step, |view| view.pool = pool);
-        render_pool(&it);
+        app.change(Gesture::Step, |view| view.pool = pool);
+        render_pool(app);
     });
-    for (place, id) in GRID_IDS.into_iter().enumerate() {
+    for id in GRID_IDS {
         let select = app.dom.select(id);
         for key in KEYS {
             dom::fill(&select, &[&app.dom.new_element("option", "", key)]);
         }
-        let it = app.clone();
-        app.dom.on(id, "change", move |_: Event| {
-            let chosen = it.dom.select(id).selected_index() as u8;
-            it.change(Gesture::Step, |view| {
+        app.on(id, "change", |app, event| {
+            let select: HtmlSelectElement = dom::listening(event).unchecked_into();
+            let place = usize::from(select.id() == GRID_IDS[1]);
+            let chosen = select.selected_index() as u8;
+            app.change(Gesture::Step, |view| {
                 // One that is chosen twice takes the other's place.
                 if view.grid[1 - place] == chosen {
                     view.grid[1 - place] = view.grid[place];

@@ -29,30 +29,25 @@ pub fn install(app: &Rc<App>) {
         let button = dom.button("small", &label, "data-remedy", remedy.name());
         dom::fill(&dom.html("remedies"), &[&button]);
     }
-    let it = app.clone();
-    dom.on("simulate", "change", move |_: Event| {
-        let name = it.dom.select("simulate").value();
-        let before = chosen(&it);
+    app.on("simulate", "change", |app, _| {
+        let name = app.dom.select("simulate").value();
+        let before = chosen(app);
         let supposed = Supposed {
             scenario: (name != FILE).then(|| name.clone()),
             remedies: before.map_or_else(Vec::new, |it| it.remedies),
             given: Vec::new(),
         };
-        choose(&it, Some(supposed).filter(|_| !name.is_empty()));
+        choose(app, Some(supposed).filter(|_| !name.is_empty()));
     });
-    let it = app.clone();
-    dom.on("remedies", "click", move |event: Event| {
-        let name = dom::pressed(&event, "data-remedy");
+    app.on("remedies", "click", |app, event| {
+        let name = dom::pressed(event, "data-remedy");
         let remedy = name.as_deref().and_then(Remedy::of_name);
-        if let (Some(mut supposed), Some(remedy)) = (chosen(&it), remedy) {
+        if let (Some(mut supposed), Some(remedy)) = (chosen(app), remedy) {
             supposed.switch(remedy, !supposed.remedies.contains(&remedy));
-            choose(&it, Some(supposed));
+            choose(app, Some(supposed));
         }
     });
-    let it = app.clone();
-    dom.on("supposed", "change", move |event: Event| {
-        correct(&it, &event)
-    });
+    app.on("supposed", "change", |app, event| correct(app, event));
 }
 
 /// The view's choice.

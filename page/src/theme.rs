@@ -5,7 +5,6 @@
 use std::rc::Rc;
 
 use wasm_bindgen::prelude::*;
-use web_sys::Event;
 
 use crate::dom::{self, Dom};
 use crate::page::App;
@@ -16,24 +15,22 @@ const KEY: &str = "herdscope-theme";
 pub fn install(app: &Rc<App>) {
     let saved = storage(&app.dom).and_then(|it| it.get_item(KEY).ok()?);
     set(&app.dom, saved.as_deref().unwrap_or("system"));
-    let on_press = app.clone();
-    app.dom.on("theme", "click", move |_: Event| {
-        let next = match on_press.dom.root().get_attribute("data-theme").as_deref() {
+    app.on("theme", "click", |app, _| {
+        let next = match app.dom.root().get_attribute("data-theme").as_deref() {
             None => "light",
             Some("light") => "dark",
             Some(_) => "system",
         };
-        set(&on_press.dom, next);
-        if let Some(storage) = storage(&on_press.dom) {
+        set(&app.dom, next);
+        if let Some(storage) = storage(&app.dom) {
             // A browser that keeps nothing begins with the system's theme next time.
             let _ = storage.set_item(KEY, next);
         }
-        on_press.restyle();
+        app.restyle();
     });
     for query in ["(prefers-color-scheme: dark)", "(prefers-contrast: more)"] {
         if let Ok(Some(media)) = app.dom.window.match_media(query) {
-            let app = app.clone();
-            dom::on(&media, "change", move |_: Event| app.restyle());
+            app.listen(&media, "change", |app, _| app.restyle());
         }
     }
 }

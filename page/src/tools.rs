@@ -26,11 +26,9 @@ const PANES: [(Pane, &str); 6] = [
 ];
 
 pub fn install(app: &Rc<App>) {
-    let it = app.clone();
-    app.dom.on("legend", "click", move |event: Event| {
-        let key = dom::closest(&event, "[data-key]").and_then(|it| it.get_attribute("data-key"));
-        if let Some(key) = key {
-            it.change(Gesture::Step, |view| {
+    app.on("legend", "click", |app, event| {
+        if let Some(key) = dom::pressed(event, "data-key") {
+            app.change(Gesture::Step, |view| {
                 match view.hidden.iter().position(|it| *it == key) {
                     Some(at) => {
                         view.hidden.remove(at);
@@ -40,44 +38,45 @@ pub fn install(app: &Rc<App>) {
             });
         }
     });
-    let it = app.clone();
-    app.dom.on("color-by", "change", move |_: Event| {
-        let color_by = match it.dom.select("color-by").value().as_str() {
+    app.on("color-by", "change", |app, _| {
+        let color_by = match app.dom.select("color-by").value().as_str() {
             "service" => ColorBy::Service,
             _ => ColorBy::Tier,
         };
-        it.change(Gesture::Step, |view| {
+        app.change(Gesture::Step, |view| {
             view.color_by = color_by;
             // Failures stay as they are; tiers are no services.
             view.hidden.retain(|key| !key.contains(':'));
         });
     });
-    let it = app.clone();
-    app.dom.on("edge", "change", move |_: Event| {
-        let at = it.dom.select("edge").selected_index();
-        let edge = it.state().summary.as_ref().and_then(|summary| {
+    app.on("edge", "change", |app, _| {
+        let at = app.dom.select("edge").selected_index();
+        let edge = app.state().summary.as_ref().and_then(|summary| {
             let edge = summary.edges.get(usize::try_from(at).ok()?)?;
             Some((edge.from.clone(), edge.to.clone()))
         });
-        it.change(Gesture::Step, |view| view.edge = edge.filter(|_| at > 0));
+        app.change(Gesture::Step, |view| view.edge = edge.filter(|_| at > 0));
     });
-    let it = app.clone();
-    app.dom.on("lanes", "click", move |_: Event| {
-        it.change(Gesture::Step, |view| view.lanes = !view.lanes);
+    app.on("lanes", "click", |app, _| {
+        app.change(Gesture::Step, |view| view.lanes = !view.lanes);
     });
-    for (at, (pane, name)) in PANES.into_iter().enumerate() {
-        let it = app.clone();
-        app.dom
-            .on(&format!("tab-{name}"), "click", move |_: Event| {
-                it.change(Gesture::Step, |view| view.pane = pane);
-            });
-        let it = app.clone();
-        app.dom.on(
-            &format!("tab-{name}"),
-            "keydown",
-            move |event: KeyboardEvent| turn(&it, at, &event),
-        );
+    for (_, name) in PANES {
+        let tab = app.dom.html(&format!("tab-{name}"));
+        app.listen(&tab, "click", |app, event| {
+            let (pane, _) = PANES[place(event)];
+            app.change(Gesture::Step, |view| view.pane = pane);
+        });
+        app.listen(&tab, "keydown", |app, event| {
+            turn(app, place(event), event.unchecked_ref())
+        });
     }
+}
+
+/// The place of the tab that hears the event.
+fn place(event: &Event) -> usize {
+    let id = dom::listening(event).id();
+    let is_it = |it: &(Pane, &str)| id.strip_prefix("tab-") == Some(it.1);
+    PANES.iter().position(is_it).unwrap_or(0)
 }
 
 /// Arrow keys go from tab to tab.

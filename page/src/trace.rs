@@ -6,7 +6,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use web_sys::{Event, HtmlElement};
+use web_sys::HtmlElement;
 
 use crate::dom;
 use crate::history::Gesture;
@@ -26,18 +26,15 @@ pub struct Question {
 }
 
 pub fn install(app: &Rc<App>) {
-    let it = app.clone();
-    app.dom.on("trace-copy", "click", move |_: Event| {
-        let id = it.state().view.trace.clone();
+    app.on("trace-copy", "click", |app, _| {
+        let id = app.state().view.trace.clone();
         if let Some(id) = id {
-            header::copy(&it, "trace-copy", &id, "The trace's id, to copy:");
+            header::copy(app, "trace-copy", &id, "The trace's id, to copy:");
         }
     });
-    let it = app.clone();
-    app.dom.on("trace-show", "click", move |_: Event| show(&it));
-    let it = app.clone();
-    app.dom.on("trace-clear", "click", move |_: Event| {
-        it.change(Gesture::Step, |view| view.trace = None);
+    app.on("trace-show", "click", |app, _| show(app));
+    app.on("trace-clear", "click", |app, _| {
+        app.change(Gesture::Step, |view| view.trace = None);
     });
 }
 
