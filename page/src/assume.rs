@@ -103,11 +103,7 @@ fn open(app: &App, at: usize) {
         let label = value.trim_start_matches('@');
         let button = dom.button("small", label, "data-value", value);
         let pressed = it.value == value && (it.told || it.part != "failed");
-        dom::set(
-            &button,
-            "aria-pressed",
-            if pressed { "true" } else { "false" },
-        );
+        dom::flag(&button, "aria-pressed", pressed);
         dom::fill(&list, &[&button]);
     }
     if it.told {

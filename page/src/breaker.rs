@@ -27,7 +27,7 @@ pub fn install(app: &Rc<App>) {
     }
     let list = app.dom.html("presets");
     for preset in presets::ALL {
-        let button = app.dom.new_element("button", "small", short(preset.title));
+        let button = app.dom.add(&list, "button", "small", short(preset.title));
         dom::set(&button, "type", "button");
         dom::set(&button, "data-preset", preset.name);
         dom::set(
@@ -35,7 +35,6 @@ pub fn install(app: &Rc<App>) {
             "title",
             &format!("{}: {}", preset.title, preset.note),
         );
-        dom::fill(&list, &[&button]);
     }
     app.on("presets", "click", |app, event| {
         let name = dom::pressed(event, "data-preset");
@@ -75,13 +74,13 @@ fn row(app: &App, field: &Field) -> HtmlElement {
     let row = dom.new_element("div", "setting", "");
     dom::set(&row, "title", field.title);
     let id = format!("setting-{}", field.key);
-    let label = dom.new_element("label", "", field.label);
+    let label = dom.add(&row, "label", "", field.label);
     dom::set(&label, "for", &id);
     let input = match field.control {
         Control::Choice(options) => {
             let select = dom.new_element("select", "wide", "");
             for option in options {
-                dom::fill(&select, &[&dom.new_element("option", "", option)]);
+                dom.add(&select, "option", "", option);
             }
             select
         }
@@ -95,7 +94,6 @@ fn row(app: &App, field: &Field) -> HtmlElement {
     dom::set(&problem, "id", &format!("{id}-problem"));
     dom::set(&problem, "role", "alert");
     problem.set_hidden(true);
-    dom::fill(&row, &[&label]);
     match field.control {
         Control::Slider { from, to, .. } => {
             let slider: HtmlInputElement = dom.new_element("input", "", "").unchecked_into();
@@ -107,15 +105,13 @@ fn row(app: &App, field: &Field) -> HtmlElement {
             dom::fill(&row, &[&slider]);
         }
         Control::Text(examples) => {
-            let list = dom.new_element("datalist", "", "");
+            let list = dom.add(&row, "datalist", "", "");
             dom::set(&list, "id", &format!("{id}-examples"));
             for example in examples {
-                let option = dom.new_element("option", "", "");
+                let option = dom.add(&list, "option", "", "");
                 dom::set(&option, "value", example);
-                dom::fill(&list, &[&option]);
             }
             dom::set(&input, "list", &format!("{id}-examples"));
-            dom::fill(&row, &[&list]);
         }
         Control::Choice(_) => {}
     }
@@ -200,11 +196,7 @@ fn say(app: &App, field: &str, problem: &str, error: Option<&halfopen::ConfigErr
     let text = error.map(|it| format!("{it}.")).unwrap_or_default();
     app.dom.text(problem, &text);
     app.dom.show(problem, error.is_some());
-    dom::set(
-        &app.dom.html(field),
-        "aria-invalid",
-        if error.is_some() { "true" } else { "false" },
-    );
+    dom::flag(&app.dom.html(field), "aria-invalid", error.is_some());
 }
 
 /// The settings in use, in every field but the one that the person is writing in.
@@ -261,7 +253,7 @@ pub fn render(app: &App) {
     for (at, it) in presets::ALL.iter().enumerate() {
         let on = preset.is_some_and(|preset| preset.name == it.name);
         if let Some(button) = buttons.item(at as u32) {
-            dom::set(&button, "aria-pressed", if on { "true" } else { "false" });
+            dom::flag(&button, "aria-pressed", on);
         }
     }
     dom.input("shared").set_checked(app.state().view.shared);
@@ -328,7 +320,7 @@ fn fill_figures(app: &App, id: &str, values: &[(&str, String, String)]) {
     dom::set(&figures, "data-now", &now);
     dom::clear(&figures);
     for (name, value, more) in values {
-        let figure = app.dom.new_element("div", "", "");
+        let figure = app.dom.add(&figures, "div", "", "");
         let term = app.dom.new_element("dt", "", name);
         let number = app.dom.new_element("dd", "", value);
         dom::set(&number, "data-figure", name);
@@ -337,7 +329,6 @@ fn fill_figures(app: &App, id: &str, values: &[(&str, String, String)]) {
             dom::fill(&number, &[&app.dom.document.create_text_node(" "), &remark]);
         }
         dom::fill(&figure, &[&term, &number]);
-        dom::fill(&figures, &[&figure]);
     }
 }
 

@@ -241,11 +241,7 @@ fn forget(app: &App) {
 fn wrong(app: &App, problem: Option<(&str, &str)>) {
     for id in ["ch-url", "ch-table", "ch-from", "ch-to", "ch-sample"] {
         let is_wrong = problem.is_some_and(|it| it.0 == id);
-        dom::set(
-            &app.dom.html(id),
-            "aria-invalid",
-            if is_wrong { "true" } else { "false" },
-        );
+        dom::flag(&app.dom.html(id), "aria-invalid", is_wrong);
     }
     app.dom.show("ch-cors", false);
     app.dom.show("ch-problem", problem.is_some());

@@ -170,11 +170,10 @@ fn render(app: &App, name: &str, table: &Unmapped, before: &Told) {
     let body = dom.html("columns-table");
     dom::clear(&body);
     let row = |tag: &str, cells: &[String]| {
-        let row = dom.new_element("tr", "", "");
+        let row = dom.add(&body, "tr", "", "");
         for cell in cells {
-            dom::fill(&row, &[&dom.new_element(tag, "", cell)]);
+            dom.add(&row, tag, "", cell);
         }
-        dom::fill(&body, &[&row]);
         row
     };
     row("th", &table.headers);
@@ -193,11 +192,10 @@ fn render(app: &App, name: &str, table: &Unmapped, before: &Told) {
                 field = of;
             }
         }
-        let cell = dom.new_element("td", "", "");
+        let cell = dom.add(&choices, "td", "", "");
         let what = select(app, "What is ", header, &FIELDS, field);
         let unit = select(app, "Unit of ", header, &UNITS, unit);
         dom::fill(&cell, &[&what, &unit]);
-        dom::fill(&choices, &[&cell]);
     }
     for cells in &table.rows {
         row("td", cells);
@@ -210,12 +208,11 @@ fn select(app: &App, label: &str, of: &str, options: &[(&str, &str)], chosen: &s
     let select = app.dom.new_element("select", "", "");
     dom::set(&select, "aria-label", &[label, of].concat());
     for (value, label) in options {
-        let option = app.dom.new_element("option", "", label);
+        let option = app.dom.add(&select, "option", "", label);
         dom::set(&option, "value", value);
         if *value == chosen {
             dom::set(&option, "selected", "");
         }
-        dom::fill(&select, &[&option]);
     }
     select.into()
 }

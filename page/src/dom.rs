@@ -96,6 +96,14 @@ impl Dom {
         element
     }
 
+    /// A new element with a class and a text, at the end of another.
+    #[inline(never)]
+    pub fn add(&self, parent: &Element, tag: &str, class: &str, text: &str) -> HtmlElement {
+        let element = self.new_element(tag, class, text);
+        fill(parent, &[&element]);
+        element
+    }
+
     /// A button that says what it is for in an attribute.
     #[inline(never)]
     pub fn button(&self, class: &str, text: &str, attribute: &str, value: &str) -> HtmlElement {
@@ -173,6 +181,12 @@ pub fn fill(parent: &Element, children: &[&Node]) {
 pub fn set(element: &Element, attribute: &str, value: &str) {
     // Fails only on an attribute name that is no name.
     let _ = element.set_attribute(attribute, value);
+}
+
+/// An attribute that says whether something is so.
+#[inline(never)]
+pub fn flag(element: &Element, attribute: &str, is_so: bool) {
+    set(element, attribute, if is_so { "true" } else { "false" });
 }
 
 /// A custom property or a style of an element.

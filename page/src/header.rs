@@ -136,9 +136,8 @@ fn render_file(app: &App, summary: &Summary) {
     let list = dom.html("issues-list");
     dom::clear(&list);
     for issue in &summary.issues {
-        let line = dom.new_element("li", "", &sentence(&issue.message));
+        let line = dom.add(&list, "li", "", &sentence(&issue.message));
         dom::set(&line, "data-code", &issue.code);
-        dom::fill(&list, &[&line]);
     }
 }
 
@@ -150,7 +149,7 @@ fn render_files(app: &App, summary: &Summary) {
     let list = dom.html("files-list");
     dom::clear(&list);
     for (at, file) in summary.files.iter().enumerate() {
-        let line = dom.new_element("li", "", "");
+        let line = dom.add(&list, "li", "", "");
         let chip = dom.new_element("i", "", "");
         let color = trace::color(Swatch::Series((at % 8) as u8));
         dom::style(&chip, "--swatch", &color);
@@ -173,7 +172,6 @@ fn render_files(app: &App, summary: &Summary) {
             dom::set(&remove, "aria-label", &["Take away ", &file.name].concat());
             dom::fill(&line, &[&remove]);
         }
-        dom::fill(&list, &[&line]);
     }
 }
 

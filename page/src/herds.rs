@@ -119,7 +119,7 @@ pub fn update(app: &App) {
     for at in 0..2 {
         if let Some(button) = buttons.item(at) {
             let on = (at == 1) == replayed;
-            dom::set(&button, "aria-pressed", if on { "true" } else { "false" });
+            dom::flag(&button, "aria-pressed", on);
         }
     }
     let (attempts, title, about) = match (&happened, replayed) {
@@ -162,7 +162,7 @@ fn mark(app: &App, scene: &Scene) {
         let there = shown_time(attempt, limits);
         let shown = (there.t0, there.t1) == (scene.viewport.t0, scene.viewport.t1);
         if let Some(card) = cards.item(at as u32) {
-            dom::set(&card, "aria-pressed", if shown { "true" } else { "false" });
+            dom::flag(&card, "aria-pressed", shown);
         }
     }
 }
@@ -233,14 +233,14 @@ fn card(app: &App, at: usize, attempt: &Attempt, days: bool) -> HtmlElement {
         AttemptResult::Held => ("held", "var(--closed)"),
     };
     let name = dom.new_element("span", "", &format!("Attempt {}", at + 1));
-    dom::fill(&name, &[&dom.new_element("small", "", &when)]);
+    dom.add(&name, "small", "", &when);
     let pill = dom.new_element("span", "pill", word);
     dom::style(&pill, "--color", color);
     let head = dom.new_element("span", "head", "");
     dom::fill(&head, &[&name, &pill]);
     let figures = dom.new_element("span", "phase", "");
     for (figure, what) in figures_of(attempt) {
-        let cell = dom.new_element("span", "", "");
+        let cell = dom.add(&figures, "span", "", "");
         dom::fill(
             &cell,
             &[
@@ -248,14 +248,12 @@ fn card(app: &App, at: usize, attempt: &Attempt, days: bool) -> HtmlElement {
                 &dom.document.create_text_node(what),
             ],
         );
-        dom::fill(&figures, &[&cell]);
     }
     dom::fill(&card, &[&head, &phases(app, attempt), &figures]);
-    let story = dom.new_element("span", "story", "");
+    let story = dom.add(&card, "span", "story", "");
     for said in attempt.story() {
-        dom::fill(&story, &[&dom.new_element("span", "more", &said)]);
+        dom.add(&story, "span", "more", &said);
     }
-    dom::fill(&card, &[&story]);
     card
 }
 
@@ -309,7 +307,7 @@ fn phases(app: &App, attempt: &Attempt) -> HtmlElement {
         if ns <= 0 {
             continue;
         }
-        let part = app.dom.new_element("i", "", "");
+        let part = app.dom.add(&strip, "i", "", "");
         dom::style(&part, "--share", &dom::number(ns as f64 / 1e9));
         dom::style(&part, "--color", color);
         dom::set(
@@ -317,7 +315,6 @@ fn phases(app: &App, attempt: &Attempt) -> HtmlElement {
             "title",
             &format!("{what}: {}", format::duration(ns as u64)),
         );
-        dom::fill(&strip, &[&part]);
     }
     strip
 }

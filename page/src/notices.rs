@@ -85,18 +85,16 @@ fn show(dom: &Dom, key: &str, is_error: bool, text: &str, actions: Vec<Action>) 
     let notice = dom.new_element("div", if is_error { "notice error" } else { "notice" }, "");
     dom::set(&notice, "data-key", key);
     dom::set(&notice, "role", if is_error { "alert" } else { "status" });
-    dom::fill(&notice, &[&dom.new_element("span", "", text)]);
+    dom.add(&notice, "span", "", text);
     for (label, run) in actions {
-        let button = dom.new_element("button", "", label);
+        let button = dom.add(&notice, "button", "", label);
         dom::set(&button, "type", "button");
         on_press(&button, &notice, run);
-        dom::fill(&notice, &[&button]);
     }
-    let close = dom.new_element("button", "close", "×");
+    let close = dom.add(&notice, "button", "close", "×");
     dom::set(&close, "type", "button");
     dom::set(&close, "aria-label", "Dismiss");
     on_press(&close, &notice, || ());
-    dom::fill(&notice, &[&close]);
     dom::fill(&dom.html("notices"), &[&notice]);
     notice
 }

@@ -86,7 +86,7 @@ pub fn install(app: &Rc<App>) {
     for id in GRID_IDS {
         let select = app.dom.select(id);
         for key in KEYS {
-            dom::fill(&select, &[&app.dom.new_element("option", "", key)]);
+            app.dom.add(&select, "option", "", key);
         }
         app.on(id, "change", |app, event| {
             let select: HtmlSelectElement = dom::listening(event).unchecked_into();
@@ -148,7 +148,7 @@ pub fn update(app: &App) {
             if !replaces {
                 render(app, id, &[Block::Note("Working it out\u{2026}".to_owned())]);
             }
-            dom::set(&app.dom.html(id), "aria-busy", "true");
+            dom::flag(&app.dom.html(id), "aria-busy", true);
         }
     }
 }
@@ -249,7 +249,7 @@ pub fn arrived(app: &App, id: u32, answer: Answer) {
         }
     }
     render(app, TOPICS[at].1, &answer.blocks);
-    dom::set(&app.dom.html(TOPICS[at].1), "aria-busy", "false");
+    dom::flag(&app.dom.html(TOPICS[at].1), "aria-busy", false);
     match answer.topic {
         Topic::Happened => {
             herds::update(app);

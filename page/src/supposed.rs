@@ -20,9 +20,8 @@ pub fn install(app: &Rc<App>) {
     let dom = &app.dom;
     let select = dom.select("simulate");
     for sample in &SAMPLES {
-        let option = dom.new_element("option", "", sample.title);
+        let option = dom.add(&select, "option", "", sample.title);
         dom::set(&option, "value", sample.name);
-        dom::fill(&select, &[&option]);
     }
     for remedy in Remedy::all().skip(1) {
         let label = remedy.name().replace('_', " ");
@@ -81,7 +80,7 @@ fn correct(app: &App, event: &Event) {
     let text = input.value();
     let read = key.read(&text);
     let wrong = read.is_none() && !text.trim().is_empty();
-    dom::set(&input, "aria-invalid", if wrong { "true" } else { "false" });
+    dom::flag(&input, "aria-invalid", wrong);
     input.set_title(if wrong { key.expected() } else { "" });
     if let Some(mut supposed) = chosen(app).filter(|_| !wrong) {
         supposed.give(key, read);
@@ -107,11 +106,7 @@ pub fn render(app: &App) {
         if let Some(button) = buttons.item(at)
             && let Some(remedy) = button.get_attribute("data-remedy")
         {
-            dom::set(
-                &button,
-                "aria-pressed",
-                if on(&remedy) { "true" } else { "false" },
-            );
+            dom::flag(&button, "aria-pressed", on(&remedy));
         }
     }
     let shown = supposed.is_some();
@@ -159,7 +154,7 @@ pub fn render_figures(app: &App, blocks: &[Block]) {
     dom::set(&pane, "data-of", &text);
     dom::clear(&pane);
     for (key, value, note, &given) in fields {
-        let row = dom.new_element("div", "setting", "");
+        let row = dom.add(&pane, "div", "setting", "");
         let label = dom.new_element("label", "", key);
         let input = dom.new_element("input", if given { "given" } else { "" }, "");
         let id = ["supposed-", key].concat();
@@ -177,6 +172,5 @@ pub fn render_figures(app: &App, blocks: &[Block]) {
             &row,
             &[&label, &dom.new_element("span", "says", note), &input],
         );
-        dom::fill(&pane, &[&row]);
     }
 }

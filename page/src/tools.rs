@@ -102,7 +102,7 @@ pub fn render(app: &App) {
     for (pane, name) in PANES {
         let on = view.pane == pane;
         let tab = dom.html(&format!("tab-{name}"));
-        dom::set(&tab, "aria-selected", if on { "true" } else { "false" });
+        dom::flag(&tab, "aria-selected", on);
         tab.set_tab_index(if on { 0 } else { -1 });
         dom.show(&format!("pane-{name}"), on);
     }
@@ -149,11 +149,7 @@ fn render_lanes(app: &App, edges: &[EdgeLine], view: &View) {
     let _ = lanes.toggle_attribute_with_force("disabled", !apart);
     dom::set(&lanes, "title", &title);
     let pressed = apart && view.lanes;
-    dom::set(
-        &lanes,
-        "aria-pressed",
-        if pressed { "true" } else { "false" },
-    );
+    dom::flag(&lanes, "aria-pressed", pressed);
 }
 
 fn render_legend(app: &App, entries: &[LegendEntry], hidden: &[String]) {
@@ -235,7 +231,7 @@ fn render_edges(app: &App, edges: &[EdgeLine], chosen: Option<&(String, String)>
             dom::fill(&select, &[&option]);
         }
         if edges.is_empty() {
-            dom::fill(&select, &[&dom.new_element("option", "", "no calls")]);
+            dom.add(&select, "option", "", "no calls");
         }
     }
     select.set_disabled(edges.is_empty());

@@ -252,7 +252,7 @@ fn row(app: &App, detail: &TraceDetail, label: &SpanLabel) -> HtmlElement {
     dom::fill(&what, &[&name, &time]);
     dom::fill(&row, &[&what, &lane(app, detail, label)]);
     for line in more(label) {
-        dom::fill(&row, &[&dom.new_element("div", "more", &line)]);
+        dom.add(&row, "div", "more", &line);
     }
     row
 }
