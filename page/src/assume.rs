@@ -153,7 +153,7 @@ fn apply(app: &App, value: &str) {
         }
     }
     dialog(app).close();
-    let view = app.state().view.clone();
+    let view = app.view();
     // Another zone or unit is another time.
     let viewport = view.viewport.filter(|_| !reads);
     let plan = Plan::new(inputs, View { viewport, ..view });

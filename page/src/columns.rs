@@ -106,7 +106,7 @@ pub fn change(app: &App, file: usize) {
     };
     let head = summary.files.get(file).and_then(|it| it.head.as_ref());
     if let Some(head) = head {
-        let plan = Plan::new(app.state().inputs.clone(), app.state().view.clone());
+        let plan = Plan::new(app.state().inputs.clone(), app.view());
         open(app, plan, file, head, "");
     }
 }

@@ -211,7 +211,7 @@ fn read_files(app: &App, files: Vec<File>, adds: bool) {
 fn read_others(app: &App, inputs: Vec<Given>) {
     let view = match &app.state().reading {
         Some(reading) => reading.plan.view.clone(),
-        None => app.state().view.clone(),
+        None => app.view(),
     };
     let plan = Plan::new(
         inputs,

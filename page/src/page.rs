@@ -158,6 +158,12 @@ impl App {
         self.state.borrow_mut()
     }
 
+    /// What the person looks at now.
+    #[inline(never)]
+    pub fn view(&self) -> View {
+        self.state().view.clone()
+    }
+
     /// Itself, for listeners.
     pub fn rc(&self) -> Rc<App> {
         match self.me.upgrade() {
@@ -192,14 +198,14 @@ impl App {
 
     /// Changes what the person looks at.
     pub fn change(&self, gesture: Gesture, edit: impl FnOnce(&mut View)) {
-        let mut after = self.state().view.clone();
+        let mut after = self.view();
         edit(&mut after);
         self.changed_to(after, gesture);
     }
 
     #[inline(never)]
     fn changed_to(&self, after: View, gesture: Gesture) {
-        let before = self.state().view.clone();
+        let before = self.view();
         if before == after {
             return;
         }
