@@ -357,7 +357,7 @@ fn is_refused(table: &SpanTable, at: usize) -> bool {
 /// Where each service passes its calls on to, if passing on is all it does: every span of it is a
 /// call received (or that call's one client span of the same name), none makes more than one call,
 /// and nine in ten make one.
-fn pass_through(table: &SpanTable, links: &Links) -> Vec<Option<ServiceIdx>> {
+fn pass_through(table: &SpanTable, links: &Links) -> Column<Option<ServiceIdx>> {
     #[derive(Clone, Default)]
     struct Seen {
         received: u32,
@@ -365,8 +365,8 @@ fn pass_through(table: &SpanTable, links: &Links) -> Vec<Option<ServiceIdx>> {
         does_more: bool,
         to: Tally,
     }
-    let mut seen = vec![Seen::default(); table.services().count()];
-    let mut calls_made = vec![0u8; table.len()];
+    let mut seen = Column::of(Seen::default(), table.services().count());
+    let mut calls_made = Column::of(0u8, table.len());
     // Whether a span stands for a call received: its parent belongs to another service.
     let entry = |at: usize| match table.parent(SpanIdx(at as u32)) {
         Parent::Span(parent) => table.service[parent.0 as usize] != table.service[at],
@@ -400,18 +400,18 @@ fn pass_through(table: &SpanTable, links: &Links) -> Vec<Option<ServiceIdx>> {
             it.to.add(table.service[child].0.into());
         }
     }
-    let target = |it: Seen| {
+    let target = |it: &Seen| {
         let passes = it.received > 0 && !it.does_more && it.passed_on * 10 >= it.received * 9;
         passes
             .then(|| it.to.most_common().map(|it| ServiceIdx(it as u16)))
             .flatten()
     };
-    seen.into_iter().map(target).collect()
+    seen.iter().map(target).collect()
 }
 
 /// What other calls teach about calls that have no child.
 struct Routes<'a> {
-    passing: &'a [Option<ServiceIdx>],
+    passing: &'a Column<Option<ServiceIdx>>,
     /// The place of each clue.
     clues: Numbers,
     /// The service that was called, by the place of its clue.
@@ -444,13 +444,17 @@ impl Clue {
 }
 
 impl<'a> Routes<'a> {
-    fn learn(table: &SpanTable, links: &Links, passing: &'a [Option<ServiceIdx>]) -> Routes<'a> {
+    fn learn(
+        table: &SpanTable,
+        links: &Links,
+        passing: &'a Column<Option<ServiceIdx>>,
+    ) -> Routes<'a> {
         let mut routes = Routes {
             passing,
             clues: Numbers::default(),
             called: Column::default(),
         };
-        let mut called: Vec<Tally> = Vec::new();
+        let mut called: Column<Tally> = Column::default();
         let mut places = Numbers::default();
         for at in (0..table.len()).filter(|&at| links.is_call(table, at)) {
             let Some(child) = links.child(at) else {
@@ -471,7 +475,7 @@ impl<'a> Routes<'a> {
                 called[place as usize].add(to);
             }
         }
-        let called = called.into_iter().map(|it| favourite(table, it));
+        let called = called.iter().map(|it| favourite(table, it));
         (routes.clues, routes.called) = (places, called.collect());
         routes
     }
@@ -518,9 +522,9 @@ fn breaker_name(table: &SpanTable, at: usize) -> Option<u32> {
 }
 
 /// The most frequent name; of equals the first in the alphabet, so that the order of rows decides nothing.
-fn favourite(table: &SpanTable, names: Tally) -> u32 {
+fn favourite(table: &SpanTable, names: &Tally) -> u32 {
     let key = |&(name, count): &(u32, u32)| (count, Reverse(table.names.get(name)));
-    let best = names.0.into_iter().max_by(|a, b| key(a).cmp(&key(b)));
+    let best = names.0.iter().copied().max_by(|a, b| key(a).cmp(&key(b)));
     best.map_or(NONE, |it| it.0)
 }
 

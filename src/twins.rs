@@ -6,6 +6,7 @@
 //! what only one file has stays as it is. O(n log n) over the rows of traces that several files have. Pinned
 //! by `tests/it/files.rs`.
 
+use crate::column::Column;
 use crate::order;
 use crate::rows::{Kind, NO_PARENT, NONE, SpanRows, UNKNOWN_DURATION};
 use crate::spans::says_the_same;
@@ -20,8 +21,8 @@ pub(crate) fn join(rows: &mut SpanRows) {
     const FRESH: u32 = u32::MAX;
     const SEVERAL: u32 = FRESH - 1;
     // Of each file the step of its clock, the largest that fits all its starts; of each trace its file.
-    let mut steps = vec![1_000_000_000; rows.later_files.len() + 1];
-    let mut file_of_trace = vec![FRESH; rows.trace_ids.end()];
+    let mut steps = Column::of(1_000_000_000, rows.later_files.len() + 1);
+    let mut file_of_trace = Column::of(FRESH, rows.trace_ids.end());
     for (at, (start, &trace)) in rows.start.iter().zip(&rows.trace).enumerate() {
         let file = rows.file_of(at);
         let step = &mut steps[usize::from(file)];

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Attempt, AttemptResult, HELD_FOR_NS, Member, SECOND, TRAMPLED_WITHIN_NS};
 use crate::calls::Calls;
+use crate::column::Column;
 use crate::format;
 use crate::order;
 use crate::rows::{Kind, NONE, UNKNOWN_DURATION};
@@ -146,8 +147,8 @@ fn grown(values: &mut [u64]) -> Option<[u64; 2]> {
 /// counts.
 fn tiers(table: &SpanTable, calls: &Calls, members: &[Member]) -> Vec<TierLatency> {
     let n_services = table.services().count();
-    let mut took: Vec<[Vec<u64>; 2]> = vec![[Vec::new(), Vec::new()]; n_services];
-    let mut longest: Vec<u64> = vec![0; n_services];
+    let mut took: Column<[Vec<u64>; 2]> = Column::of([Vec::new(), Vec::new()], n_services);
+    let mut longest: Column<u64> = Column::of(0, n_services);
     for member in members {
         let client = calls.span[member.at];
         let caller = table.service[client.0 as usize].0 as usize;
@@ -169,7 +170,7 @@ fn tiers(table: &SpanTable, calls: &Calls, members: &[Member]) -> Vec<TierLatenc
         }
     }
     let mut found: Vec<(u8, TierLatency)> = Vec::new();
-    for ((service, name), [probes, herd]) in table.services().zip(&mut took) {
+    for ((service, name), [probes, herd]) in table.services().zip(took.iter_mut()) {
         let (probes_p50_ns, herd_p50_ns) = (order::median(probes), order::median(herd));
         if probes_p50_ns.or(herd_p50_ns).is_some() {
             let latency = TierLatency {
