@@ -168,13 +168,33 @@ pub fn sorted_indices(n: usize, compare: &mut dyn FnMut(u32, u32) -> Ordering) -
 }
 
 /// The items sorted by `compare`; equal ones keep their order.
-pub fn sorted<T>(items: Vec<T>, compare: &mut dyn FnMut(&T, &T) -> Ordering) -> Vec<T> {
+pub fn sorted<T>(mut items: Vec<T>, compare: &mut dyn FnMut(&T, &T) -> Ordering) -> Vec<T> {
     let order = sorted_indices(items.len(), &mut |a, b| {
         compare(&items[a as usize], &items[b as usize])
     });
-    let mut items: Vec<Option<T>> = items.into_iter().map(Some).collect();
-    let taken = order.into_iter().filter_map(|at| items[at as usize].take());
-    taken.collect()
+    for [at, from] in swaps(order) {
+        items.swap(at, from);
+    }
+    items
+}
+
+/// The places to swap, one pair after the other, to bring an order about. O(n).
+#[inline(never)]
+fn swaps(mut order: Vec<u32>) -> Vec<[usize; 2]> {
+    let mut swaps = Vec::new();
+    for first in 0..order.len() {
+        // What belongs at a place is brought there, to what was in its place next, until the ring is closed.
+        let mut at = first;
+        loop {
+            let from = std::mem::replace(&mut order[at], at as u32) as usize;
+            if from == first {
+                break;
+            }
+            swaps.push([at, from]);
+            at = from;
+        }
+    }
+    swaps
 }
 
 /// Sorts numbers, byte by byte from the lowest. O(n).
@@ -316,5 +336,9 @@ mod tests {
         let by_number = sorted(items, &mut |a, b| a.0.cmp(&b.0));
         assert_eq!(by_number, [(1, 'b'), (1, 'd'), (2, 'a'), (2, 'c')]);
         assert!(sorted(Vec::<u8>::new(), &mut Ord::cmp).is_empty());
+        let items: Vec<u32> = (0..1_000).map(|it| it * 7_919 % 64).collect();
+        let mut expected = items.clone();
+        expected.sort();
+        assert_eq!(sorted(items, &mut Ord::cmp), expected);
     }
 }
