@@ -9,6 +9,7 @@ mod engine;
 mod estimate;
 mod files;
 mod fit;
+mod generated;
 mod given;
 mod golden;
 mod levels;

@@ -1,7 +1,7 @@
 //! Set-up, build and test tooling. Owns the versions of the outside tools, the road from sources to
-//! `pkg/`, the list of checks, the static file server that `serve` and the browser tests share, and
-//! the ClickHouse of tests.
-//! It knows nothing of traces or breakers.
+//! `pkg/`, the list of checks, the static file server that `serve` and the browser tests share,
+//! the ClickHouse of tests, and the spans that benchmarks are fed.
+//! It knows nothing of the library.
 //!
 //! Errors are sentences for a person: what happened, and what to do about it.
 
@@ -12,6 +12,7 @@ pub mod clickhouse;
 pub mod deny;
 pub mod files;
 pub mod fuzz;
+pub mod generate;
 pub mod page;
 pub mod python;
 mod reorder;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use xtask::{Result, bench, checks, files::Server, fuzz, page, shorten, tools::Toolbox};
+use xtask::{Result, bench, checks, files::Server, fuzz, generate, page, shorten, tools::Toolbox};
 
 const HELP: &str = "\
 Usage: cargo xtask COMMAND
@@ -10,6 +10,8 @@ Usage: cargo xtask COMMAND
   serve [--port N]       install what is missing, build the page, serve it on 127.0.0.1 (from port 8080 on)
   test [--only A,B ...]  install what is missing, run every check (or the named ones)
   bench [NAME ...]       print the figures of every benchmark (or the named ones)
+  generate --spans N [--dialect NAME] [--seed N] [--into FILE]
+                         write so many made-up spans as an exporter does, herd's own by default
   fuzz [--minutes N] [TARGET ...]
                          fuzz every target (or the named ones) for so long each (1); needs a nightly Rust
   dist                   build the page for release into pkg/
@@ -25,6 +27,7 @@ fn main() -> ExitCode {
         ["serve", rest @ ..] => serve(rest),
         ["test", rest @ ..] => checks::test(rest),
         ["bench", rest @ ..] => bench::bench(rest),
+        ["generate", rest @ ..] => generate::generate(rest),
         ["fuzz", rest @ ..] => fuzz::fuzz(rest),
         ["dist"] => dist(),
         // Trunk's own, in the middle of a build.
