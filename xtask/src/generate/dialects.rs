@@ -695,12 +695,19 @@ fn fraction(out: &mut Vec<u8>, value: u64, behind: usize) {
     digits(out, value % whole, behind);
 }
 
-fn date_and_time(out: &mut Vec<u8>, at: i64, between: u8, behind: usize) {
+/// `2026-09-26`.
+pub(crate) fn day(out: &mut Vec<u8>, at: i64) {
     let [year, month, day] = date(at);
-    for (value, n_digits, after) in [(year, 4, b'-'), (month, 2, b'-'), (day, 2, between)] {
-        digits(out, value, n_digits);
-        out.push(after);
+    digits(out, year, 4);
+    for value in [month, day] {
+        out.push(b'-');
+        digits(out, value, 2);
     }
+}
+
+fn date_and_time(out: &mut Vec<u8>, at: i64, between: u8, behind: usize) {
+    day(out, at);
+    out.push(between);
     time(out, at, behind);
 }
 

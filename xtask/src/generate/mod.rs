@@ -1,6 +1,6 @@
 //! Spans that are made up, as many as wanted, in the words of any exporter: `cargo xtask generate`.
 //!
-//! Owns what happens in them: a shop calls a catalogue through a proxy; every minute the catalogue is overloaded, the
+//! Owns what happens in them: a shop calls a catalogue through a proxy; every few minutes the catalogue is overloaded, the
 //! shop's breakers open, close and are trampled by the herd that waited. Invariants: a seed gives the same bytes
 //! everywhere; memory is constant, whatever the number of spans; parents and children are in the file, in no order.
 //! What an exporter makes of a span is a table of `dialects`. Pinned by `tests/it/generated.rs`, which reads every
@@ -203,7 +203,7 @@ impl Chance {
     }
 }
 
-/// What goes on in a second of the minute: calls a second, and how many of a hundred time out.
+/// What goes on up to a second of the cycle: calls a second, and how many of a hundred time out.
 struct Phase {
     until: u64,
     rate: u64,
@@ -218,17 +218,19 @@ const fn phase(until: u64, rate: u64, timed_out: u64) -> Phase {
     }
 }
 
-/// Steady, overloaded, open, trampled by the herd, open again.
-const MINUTE: [Phase; 5] = [
-    phase(35, 300, 0),
-    phase(38, 300, 90),
-    phase(48, 10, 2),
-    phase(51, 1200, 95),
-    phase(60, 10, 2),
+/// Steady, overloaded, open, trampled by the herd, open again. With the usual settings, a replayed breaker is closed
+/// for most of it.
+const CYCLE: [Phase; 5] = [
+    phase(155, 300, 0),
+    phase(158, 300, 90),
+    phase(168, 10, 2),
+    phase(171, 1200, 95),
+    phase(SECONDS, 10, 2),
 ];
+const SECONDS: u64 = 180;
 
-/// Files begin here in a minute, so that small ones have a herd, too.
-const FIRST_SECOND: u64 = 31;
+/// Files begin here in it, so that small ones have a herd, too.
+const FIRST_SECOND: u64 = 151;
 
 /// What the catalogue asks in some of its calls.
 const BELOW: [(&str, &str); 3] = [
@@ -253,16 +255,16 @@ impl Shop {
 
     /// The next trace, callers before those they call.
     fn trace(&mut self) -> [Option<Span>; 5] {
-        let second = (FIRST_SECOND + self.now.abs_diff(BEGIN) / (1_000 * MS)) % 60;
-        let phase = MINUTE
+        let second = (FIRST_SECOND + self.now.abs_diff(BEGIN) / (1_000 * MS)) % SECONDS;
+        let phase = CYCLE
             .iter()
             .find(|it| second < it.until)
-            .unwrap_or(&MINUTE[0]);
+            .unwrap_or(&CYCLE[0]);
         let chance = &mut self.chance;
         // Between none and twice the mean.
         self.now += chance.below(2_000 * MS / phase.rate) as i64;
         let timed_out = chance.below(100) < phase.timed_out;
-        let failed = !timed_out && chance.one_in(400);
+        let failed = !timed_out && chance.one_in(100);
         let work = match timed_out {
             true => TIMEOUT + 20 * MS + chance.below(1_300 * MS),
             false if chance.one_in(20) => 60 * MS + chance.below(200 * MS),
