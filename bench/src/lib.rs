@@ -1,33 +1,34 @@
-//! What the benchmarks call in a browser, beside what a person would use instead: `cargo xtask bench reading`.
+//! What the benchmarks measure of the library, for `main.rs` natively and as exports for a page in a browser, beside
+//! what a person would use instead: `cargo xtask bench`.
 //!
-//! Owns no clock: who calls has one. Each function takes bytes and says how much it found, so that nothing is
-//! optimised away and contenders can be seen to have read the same.
+//! Owns no clock: who calls has one. Each function says how much it found, so that nothing is optimised away and
+//! contenders can be seen to have done the same.
 
-#![cfg(target_arch = "wasm32")]
+mod loaded;
+#[cfg(target_arch = "wasm32")]
+mod web;
+
+pub use loaded::Loaded;
 
 use csv::{ByteRecord, Reader};
 use herdscope::dataset::Dataset;
 use herdscope::ingest::{self, Limits, Reading};
-use wasm_bindgen::prelude::*;
 
 /// As many bytes at a time as the page's worker takes.
-const SLICE: usize = 128 * 1024;
+pub const SLICE: usize = 128 * 1024;
 
 /// Reads a file to an indexed table, as the page does; its spans.
-#[wasm_bindgen]
 pub fn table(bytes: &[u8]) -> Result<usize, String> {
     let dataset = Dataset::new("bench".to_owned(), None, read(bytes)?);
     Ok(dataset.table.len())
 }
 
 /// Reads a file to spans without an order, as they are before a table is made of them; how many there are.
-#[wasm_bindgen]
 pub fn rows(bytes: &[u8]) -> Result<usize, String> {
     Ok(read(bytes)?.rows.len())
 }
 
 /// Reads a file with the crate `csv` alone, a record after the other into the same room; its records.
-#[wasm_bindgen]
 pub fn records(bytes: &[u8]) -> Result<usize, String> {
     let mut reader = Reader::from_reader(bytes);
     let mut record = ByteRecord::new();

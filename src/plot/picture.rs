@@ -356,7 +356,7 @@ fn lay_over(rgb: &mut [u8], width: u32, image: &Pixels, at: [i32; 2]) {
 }
 
 /// Makes the bundled font known to plotters, once a process.
-fn bundle_font() {
+pub fn bundle_font() {
     static ONCE: Once = Once::new();
     static BYTES: &[u8] = include_bytes!("../../assets/DejaVuSans-subset.ttf");
     ONCE.call_once(|| {

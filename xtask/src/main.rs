@@ -9,7 +9,10 @@ Usage: cargo xtask COMMAND
 
   serve [--port N]       install what is missing, build the page, serve it on 127.0.0.1 (from port 8080 on)
   test [--only A,B ...]  install what is missing, run every check (or the named ones)
-  bench [NAME ...]       print the figures of every benchmark (or the named ones)
+  bench [NAME ...] [--quick] [--spans N] [--json [FILE]] [--into FILE]
+                         print the figures of every benchmark (or the named ones) beside their targets;
+                         quick: small inputs and few rounds; N: the largest input (10,000,000);
+                         json: rows instead, or into a file; into: a report such as docs/benchmarks.md
   generate --spans N [--dialect NAME] [--seed N] [--into FILE]
                          write so many made-up spans as an exporter does, herd's own by default
   fuzz [--minutes N] [TARGET ...]

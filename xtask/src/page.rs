@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::run::{cargo, run, say};
+use crate::run::{aside, cargo, say};
 use crate::tools::Toolbox;
 use crate::{Result, workspace};
 
@@ -28,8 +28,8 @@ pub fn wasm_opt_options() -> Result<Vec<String>> {
 pub fn build(tools: &Toolbox) -> Result<()> {
     say("building the page for release");
     // Trunk works offline, so that it takes the tools it is given and asks no network about its own version.
-    run(cargo().args(["fetch", "--quiet"]))?;
-    run(tools.trunk().args(["build", "--release", "--offline"])).map_err(|error| {
+    aside(cargo().args(["fetch", "--quiet"]))?;
+    aside(tools.trunk().args(["build", "--release", "--offline"])).map_err(|error| {
         format!("{error}; what it said above tells why the page could not be built")
     })
 }

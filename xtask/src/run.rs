@@ -7,9 +7,9 @@ use std::process::{Command, Stdio};
 
 use crate::Result;
 
-/// Prints the one line that says what is being done.
+/// Says in one line what is being done. Standard output is for what was asked for.
 pub fn say(line: impl AsRef<str>) {
-    println!("xtask: {}", line.as_ref());
+    eprintln!("xtask: {}", line.as_ref());
 }
 
 /// The command as a person would type it.
@@ -35,6 +35,11 @@ pub fn run(command: &mut Command) -> Result<()> {
     } else {
         Err(format!("`{}` failed ({status})", shown(command)))
     }
+}
+
+/// Runs a command whose output is news and nothing that was asked for: on standard error, all of it.
+pub fn aside(command: &mut Command) -> Result<()> {
+    run(command.stdout(std::io::stderr()))
 }
 
 /// Runs a command and gives what it printed on its standard output; `None` if it failed or is not there.

@@ -45,6 +45,11 @@ pub fn check(folder: &Path, limit: u64) -> Result<()> {
     }
 }
 
+/// What the page in `folder` weighs, in bytes after gzip.
+pub fn total(folder: &Path) -> Result<u64> {
+    Ok(weigh(folder)?.iter().map(|it| it.gzip).sum())
+}
+
 /// The code and styles at the top of the folder, heaviest first.
 fn weigh(folder: &Path) -> Result<Vec<Weight>> {
     let unreadable = |error: std::io::Error| {

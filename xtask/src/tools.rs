@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::run::{cargo, find, output, path_with, run, say};
+use crate::run::{aside, cargo, find, output, path_with, say};
 use crate::{Result, workspace};
 
 const WASM_TARGET: &str = "wasm32-unknown-unknown";
@@ -229,7 +229,7 @@ impl Pin {
                     // A temporary folder, removed afterwards, instead of the workspace's.
                     .env_remove("CARGO_TARGET_DIR")
                     .env_remove("CARGO_BUILD_TARGET_DIR");
-                run(&mut command)
+                aside(&mut command)
             }
             Source::Npm { package } => npm_install(package, version, root),
         }
@@ -245,16 +245,18 @@ fn npm_install(package: &str, version: &str, root: &Path) -> Result<()> {
         "installing {package} {version} into {}",
         root.display()
     ));
-    run(Command::new("npm")
-        .args([
-            "install",
-            "--no-audit",
-            "--no-fund",
-            "--loglevel=error",
-            "--prefix",
-        ])
-        .arg(root)
-        .arg(format!("{package}@{version}")))
+    aside(
+        Command::new("npm")
+            .args([
+                "install",
+                "--no-audit",
+                "--no-fund",
+                "--loglevel=error",
+                "--prefix",
+            ])
+            .arg(root)
+            .arg(format!("{package}@{version}")),
+    )
 }
 
 /// A file of an npm package that a benchmark runs beside ours, installed when it is missing.
@@ -389,7 +391,7 @@ pub fn ensure_wasm_target() -> Result<()> {
         return Ok(());
     }
     say(format!("installing the target {WASM_TARGET}"));
-    run(&mut add_target(WASM_TARGET)).map_err(|error| {
+    aside(&mut add_target(WASM_TARGET)).map_err(|error| {
         format!("{error}; the Rust in use has no {WASM_TARGET}: install it, or use rustup's Rust")
     })
 }
@@ -451,10 +453,12 @@ pub fn ensure_components() -> Result<()> {
         return Ok(());
     }
     say(format!("installing {}", missing.join(" and ")));
-    run(Command::new("rustup")
-        .args(["component", "add"])
-        .args(&missing)
-        .current_dir(workspace()))
+    aside(
+        Command::new("rustup")
+            .args(["component", "add"])
+            .args(&missing)
+            .current_dir(workspace()),
+    )
     .map_err(|error| {
         format!(
             "{error}; the checks need {}: install them with your Rust",
@@ -517,7 +521,7 @@ pub fn ensure_browser() -> Result<()> {
             .arg("DEBIAN_FRONTEND=noninteractive")
             .arg(&apt)
             .args(options);
-        run(&mut command)
+        aside(&mut command)
     };
     say("installing Chromium and chromedriver with apt-get");
     // One package list of several that cannot be fetched fails the update, not yet the installation.

@@ -24,6 +24,11 @@ impl Site {
 
     /// Serves the page in this folder.
     pub fn of(folder: &Path) -> Result<Site> {
+        Site::with(folder, &[])
+    }
+
+    /// The same with other folders, at paths that start and end with `/`.
+    pub fn with(folder: &Path, beside: &[(&str, PathBuf)]) -> Result<Site> {
         if !folder.join("index.html").is_file() {
             return Err(format!(
                 "there is no built page in {}: `cargo xtask dist` builds it (or HERDSCOPE_PKG names another folder)",
@@ -36,6 +41,7 @@ impl Site {
             ("/any/sub/path/", folder.to_owned()),
             ("/fixtures/", xtask::workspace().join("tests/fixtures")),
         ];
+        mounts.extend_from_slice(beside);
         if let Some(traces) = env::var_os("HERDSCOPE_TRACES").filter(|it| !it.is_empty()) {
             mounts.push(("/traces/", PathBuf::from(traces)));
         }
