@@ -5,14 +5,14 @@
 //! ```
 //!
 //! Every contender makes the same calls, which do nothing, in rounds that
-//! alternate: what disturbs one round disturbs all. The median of seven rounds
-//! counts, with the fastest and slowest beside it, and the ratio to ours is
-//! taken within each round before its median is. One thread is quiet; with
-//! eight the spread is as large as the differences, so read it with its range.
-//! Allocations are counted in a round of its own, which is not timed.
+//! alternate: what disturbs one round disturbs all. It prints rows, which
+//! `cargo xtask bench breaker` collects: the median of the rounds, and how many
+//! times quicker ours is, taken within a round. One thread is quiet; with eight
+//! the spread is as large as the differences. Allocations are counted in a
+//! round of its own, which is not timed.
 //!
 //! nopanic is Python: `HALFOPEN_PYTHON` names a Python that has it (`cargo
-//! xtask bench breaker` makes one), otherwise its table says that it was left
+//! xtask bench breaker` makes one), otherwise its row says that it was left
 //! out.
 
 mod nopanic;
@@ -23,6 +23,7 @@ use std::thread;
 use std::time::Instant;
 
 use peers::Contender;
+use xtask::bench::row::{Better, Row, Target};
 
 const ROUNDS: usize = 7;
 const CALLS: u32 = 1_000_000;
@@ -32,6 +33,10 @@ fn main() {
     let wanted = std::env::args().nth(1).unwrap_or_default();
     let wanted = |title: &str| title.to_lowercase().contains(&wanted.to_lowercase());
 
+    let title = "A new breaker, bytes";
+    if wanted(title) {
+        weights(title, &peers::all(false));
+    }
     let title = "One thread, a call that succeeds, ns";
     if wanted(title) {
         table(title, &peers::all(false), |it| {
@@ -54,7 +59,7 @@ fn main() {
     if wanted(title) {
         let all = peers::all(true);
         table(title, &all[..4], |it| threads(it, 32, 100_000));
-        nopanic::beside(&all[..2]);
+        nopanic::beside(title, &all[..2]);
     }
     let title = "Rejected while open, one thread, ns";
     if wanted(title) {
@@ -72,10 +77,9 @@ fn main() {
             .zip(&results[1])
             .map(|(with, without)| with - without)
             .collect();
-        let (low, middle, high) = spread(&overheads);
-        println!(
-            "  the layer adds {middle:.1} ns ({low:.1}..{high:.1}), most of it two readings of the clock"
-        );
+        Row::of("What the layer adds to a ready call, ns", &overheads)
+            .noting("most of it two readings of the clock")
+            .print();
     }
 }
 
@@ -96,37 +100,36 @@ fn table(title: &str, contenders: &[Contender], run: impl Fn(&Contender) -> f64)
             rounds.push(run(it));
         }
     }
-    println!("\n{title}");
-    println!(
-        "  {:<36} {:>8} {:>17} {:>12} {:>7} {:>7}",
-        "", "median", "range", "times ours", "allocs", "bytes"
-    );
-    for ((it, rounds), allocations) in contenders.iter().zip(&results).zip(allocations) {
-        let ratios: Rounds = rounds
-            .iter()
-            .zip(&results[0])
-            .map(|(it, ours)| it / ours)
-            .collect();
-        let (low, middle, high) = spread(rounds);
-        println!(
-            "  {:<36} {middle:>8.1} {:>17} {:>11.2}x {allocations:>7.1} {:>7}",
-            it.name,
-            format!("{low:.1}..{high:.1}"),
-            spread(&ratios).1,
-            it.bytes.map(|it| it.to_string()).unwrap_or_default(),
-        );
+    for (nth, it) in contenders.iter().enumerate().skip(1) {
+        let mut row = Row::beside(title, &results[0], it.name, &results[nth], Better::Less);
+        if it.name == "recloser" && title.starts_with("One thread") {
+            row = row
+                .aim(Target::AtLeast(0.9))
+                .or_because("ours settles by generation and keeps a window of outcomes");
+        }
+        if let Some(allocations) = Some(allocations[nth]).filter(|&it| it > 0.0) {
+            row = row.or_noting(format!("it allocates {allocations:.1} times a call"));
+        }
+        row.print();
     }
     results
 }
 
-fn spread(rounds: &[f64]) -> (f64, f64, f64) {
-    let mut sorted = rounds.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    (
-        sorted[0],
-        sorted[sorted.len() / 2],
-        sorted[sorted.len() - 1],
-    )
+/// What breakers take when new, handle and heap.
+fn weights(title: &str, contenders: &[Contender]) {
+    let bytes = |it: &Contender| it.bytes.map(|it| it as f64);
+    let Some(ours) = bytes(&contenders[0]) else {
+        return;
+    };
+    Row::of(title, &[ours])
+        .aim(Target::AtMost(512.0))
+        .or_because("a window of outcomes")
+        .print();
+    for it in &contenders[1..] {
+        if let Some(bytes) = bytes(it) {
+            Row::beside(title, &[ours], it.name, &[bytes], Better::Less).print();
+        }
+    }
 }
 
 fn one_thread(it: &Contender, calls: u32) -> f64 {

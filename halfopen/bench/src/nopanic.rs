@@ -3,31 +3,34 @@
 //! memory of both does meanwhile.
 //!
 //! Owns the other process. Invariant: rounds alternate, as in the other
-//! tables, but are three, since one of its takes a quarter of a minute.
+//! tables, but are five, since one of its takes a quarter of a minute.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use crate::peers::Contender;
-use crate::{Rounds, spread, threads};
+use xtask::bench::row::{Better, Row, Target};
 
-const ROUNDS: usize = 3;
+use crate::peers::Contender;
+use crate::{Rounds, threads};
+
+const ROUNDS: usize = 5;
 const THREADS: u32 = 32;
 const CALLS: u32 = 100_000;
 
 /// Prints all beside each other, or why not.
-pub fn beside(ours: &[Contender]) {
+pub fn beside(title: &str, ours: &[Contender]) {
+    let without = |why: &str| Row::without(title, "nopanic", why).print();
     let Some(python) = std::env::var_os("HALFOPEN_PYTHON") else {
-        return println!("  nopanic: left out, as HALFOPEN_PYTHON names no Python that has it");
+        return without("left out, as HALFOPEN_PYTHON names no Python that has it");
     };
-    match Nopanic::start(python.as_ref()).and_then(|mut it| run(ours, &mut it)) {
-        Ok(()) => {}
-        Err(error) => println!("  nopanic: left out: {error}"),
+    let run = |mut it: Nopanic| run(title, ours, &mut it);
+    if let Err(error) = Nopanic::start(python.as_ref()).and_then(run) {
+        without(&format!("left out: {error}"));
     }
 }
 
-fn run(ours: &[Contender], nopanic: &mut Nopanic) -> std::io::Result<()> {
+fn run(title: &str, ours: &[Contender], nopanic: &mut Nopanic) -> std::io::Result<()> {
     for it in ours {
         threads(it, THREADS, CALLS);
     }
@@ -44,23 +47,22 @@ fn run(ours: &[Contender], nopanic: &mut Nopanic) -> std::io::Result<()> {
         other.push(took as f64 / f64::from(THREADS * CALLS));
         other_after = kb;
     }
-    println!("  beside nopanic in Python, {ROUNDS} rounds:");
-    let line = |name, rounds: &Rounds, more: String| {
-        let (low, middle, high) = spread(rounds);
-        let range = format!("{low:.1}..{high:.1}");
-        println!("  {name:<36} {middle:>8.1} {range:>17}   {more}");
-    };
     for (it, rounds) in ours.iter().zip(&own) {
-        let ratios: Rounds = other.iter().zip(rounds).map(|(it, own)| it / own).collect();
-        let (low, middle, high) = spread(&ratios);
-        let times = format!("{middle:.0} times nopanic's rate ({low:.0}..{high:.0})");
-        line(it.name, rounds, times);
+        let title = format!("{title}: {}", it.name);
+        Row::beside(title, rounds, "nopanic", &other, Better::Less)
+            .aim(Target::AtLeast(50.0))
+            .or_because("threads wait for each other's turn")
+            .print();
     }
-    line("nopanic", &other, String::new());
-    println!(
-        "  resident kB, before and after: halfopen {own_before} -> {}, nopanic {other_before} -> {other_after}",
-        resident_kb()
-    );
+    let grown = |before: u64, after: u64| after as f64 - before as f64;
+    Row::beside(
+        "What those calls leave behind, resident kB",
+        &[grown(own_before, resident_kb())],
+        "nopanic",
+        &[grown(other_before, other_after)],
+        Better::Less,
+    )
+    .print();
     Ok(())
 }
 
