@@ -71,14 +71,14 @@ window.wheel = (dy) => {
 };
 const forget = () => Object.values(marks).forEach((it) => { if (Array.isArray(it)) it.length = 0; });
 
-// Pans to and fro, then zooms in and out, one step an animation frame, until so many pictures are painted.
+// Pans to and fro, then zooms in and out, one step an animation frame, until so many pictures are painted or time is up.
 window.move = (pictures, reach) => new Promise((done) => {
   const { box, x, y } = middle(), begun = performance.now();
   let step = 0, panning = true;
   forget();
   point("pointerdown", x, y, { shiftKey: true, buttons: 1 });
   const next = () => {
-    const enough = marks.painted.length >= pictures || performance.now() - begun > 40_000;
+    const enough = marks.painted.length >= pictures || performance.now() - begun > 20_000;
     if (panning && (enough || marks.painted.length >= pictures / 2)) {
       point("pointerup", x, y, { shiftKey: true });
       panning = false;
