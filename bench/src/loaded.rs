@@ -99,8 +99,12 @@ impl Loaded {
             viewport: Some(self.part(part)),
             ..View::default()
         };
-        let request = FrameRequest::of(&view, size, [0, 0], style());
-        self.engine.frame(&request).plot
+        let request = FrameRequest {
+            // Nothing is kept of the picture before, everything is worked out.
+            rests: true,
+            ..FrameRequest::of(&view, size, [0, 0], style())
+        };
+        self.engine.frame(&request).plot.rgba.clone()
     }
 
     fn part(&self, [x0, x1, y0, y1]: [f64; 4]) -> Viewport {

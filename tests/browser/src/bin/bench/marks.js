@@ -1,7 +1,7 @@
 // Runs before the page's own scripts: notes when frames are asked for, answered and painted, and other questions, too.
 // Not there yet.
 const root = () => document.documentElement;
-window.marks = { asked: [], answered: [], painted: [], painting: [], long: [], sent: [], heard: [] };
+window.marks = { asked: [], answered: [], painted: [], long: [], sent: [], heard: [] };
 const isFrame = (message) => message && (message.buffers || message.pixels);
 const post = Worker.prototype.postMessage;
 Worker.prototype.postMessage = function (message, ...rest) {
@@ -28,13 +28,6 @@ window.Worker = class extends RealWorker {
     });
   }
 };
-const requestFrame = window.requestAnimationFrame;
-window.requestAnimationFrame = (run) =>
-  requestFrame.call(window, (now) => {
-    const frames = root().dataset.frames, from = performance.now();
-    run(now);
-    if (root().dataset.frames != frames) marks.painting.push(performance.now() - from);
-  });
 for (const name of ["drop", "change"])
   addEventListener(name, ({ target }) => {
     if (name == "drop" || target.type == "file") marks.dropped = performance.now();

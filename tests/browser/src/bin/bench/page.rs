@@ -65,7 +65,7 @@ pub fn open(page: &Page, input: &Input) -> Result<()> {
 pub struct Move {
     /// From a request to the last canvas call.
     pub frames: Vec<f64>,
-    /// Of it, on the page's thread.
+    /// Of it, from the answer on.
     pub painting: Vec<f64>,
     /// Tasks over 50 ms on the page's thread.
     pub long: Vec<f64>,
@@ -81,20 +81,21 @@ pub fn pan_and_zoom(page: &Page, pictures: usize, reach: f64) -> Result<Move> {
     )?;
     page.wait_until_still()?;
     let of = |key: &str| numbers(&marks[key]);
-    let plot = of("plot");
+    let (asked, answered, painted, plot) = (of("asked"), of("answered"), of("painted"), of("plot"));
     Ok(Move {
-        frames: to_painted(&of("asked"), &of("answered"), &of("painted")),
-        painting: of("painting"),
+        frames: to_painted(&asked, &answered, &painted),
+        painting: to_painted(&answered, &answered, &painted),
         long: of("long"),
         plot: [0, 1].map(|at| plot.get(at).copied().unwrap_or_default()),
     })
 }
 
-/// From request to paint. One request is under way at a time; what is painted is the last answer.
-fn to_painted(asked: &[f64], answered: &[f64], painted: &[f64]) -> Vec<f64> {
+/// To the paint, from the request, or from its answer. One request is under way at a time; what is painted is the last
+/// answer.
+fn to_painted(from: &[f64], answered: &[f64], painted: &[f64]) -> Vec<f64> {
     let of_paint = |&at: &f64| {
         let nth = answered.partition_point(|&it| it <= at).checked_sub(1)?;
-        asked.get(nth).map(|from| at - from)
+        from.get(nth).map(|from| at - from)
     };
     painted.iter().filter_map(of_paint).collect()
 }
