@@ -10,9 +10,6 @@ use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
-use herdscope::ingest::{Limits, Reader};
-use herdscope::rows::NONE;
-
 use crate::{Failure, Result};
 
 /// A recorded herd of four instances.
@@ -57,33 +54,6 @@ pub fn repeated(times: u8) -> Result<String> {
         }
     }
     Ok(csv)
-}
-
-/// The spans of a CSV as Nezha writes them: 150 bytes a row, times as numbers, no attributes.
-pub fn as_nezha(csv: &str) -> Result<String> {
-    let mut reader = Reader::new(Limits::default());
-    let reading = reader
-        .push(csv.as_bytes())
-        .and_then(|()| reader.finish())
-        .map_err(|error| error.to_string())?;
-    let rows = reading.rows;
-    let mut out = "TraceID,SpanID,ParentID,PodName,OperationName,StartTimeUnixNano,EndTimeUnixNano,Duration\n"
-        .to_owned();
-    for at in 0..rows.len() {
-        let parent = rows.parent_id(at);
-        let parent = parent.as_deref().unwrap_or("root");
-        let (start, duration) = (rows.start[at], rows.duration[at]);
-        out += &format!(
-            "{},{},{parent},{},{},{start},{},{}\n",
-            rows.trace_id(at),
-            rows.span_id(at),
-            rows.names.get(rows.instance[at]),
-            rows.names.get(rows.operation[at]),
-            start + duration as i64,
-            duration / 1000,
-        );
-    }
-    Ok(out)
 }
 
 /// Timestamp, trace, span and parent come first and are not quoted; the rest stays as it is.
