@@ -125,8 +125,8 @@ struct ReplayKey {
     options: replay::Options,
 }
 
-/// The first preview comes after so many rows, each further one after twice as many: all previews
-/// together cost twice what the last one does, at most.
+/// The first preview comes after so many rows, each further one after half as many again: the cost
+/// of all previews stays a small multiple of the last one's.
 const FIRST_PREVIEW: usize = 500;
 
 impl Engine {
@@ -246,7 +246,7 @@ impl Engine {
                     Dataset::of_told_rows(name, &all, current.reader.told())
                 }
             };
-            reading.next_preview = 2 * n_rows;
+            reading.next_preview = n_rows + n_rows / 2;
             preview = Some(reading.preview.home());
         }
         let progress = Progress {
