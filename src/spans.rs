@@ -568,6 +568,8 @@ fn gather(
         }
     }
     trace_start.push(order.len() as u32);
+    trace_start.shrink_to_fit();
+    trace_id.shrink_to_fit();
     SpanTable {
         start: take_i64(&rows.start, order).into(),
         duration: take_u64(&rows.duration, order).into(),
@@ -598,7 +600,7 @@ fn gather(
         trace_began: Column::default(),
         service_name: services.names.clone(),
         tier: Column::default(),
-        trace_ids: rows.trace_ids.clone(),
+        trace_ids: rows.trace_ids.settled(),
         span_ids: rows.span_ids.clone(),
         names: rows.names.clone(),
     }

@@ -250,15 +250,24 @@ impl TraceIds {
         }
     }
 
-    /// The index of `text`, if it is there.
+    /// The index of `text`, if it is there. O(ids) among numbers.
     pub fn find(&self, text: &str) -> Option<u32> {
         match &self.0 {
             Form::Texts(texts) => texts.find(text),
-            Form::Numbers(values, table) => {
+            Form::Numbers(values, _) => {
                 let value = hex_of_32(text.as_bytes())?;
-                table.find(hash(value), |it| values.get(it as usize) == Some(&value))
+                let at = values.iter().position(|&it| it == value)?;
+                Some(at as u32)
             }
         }
+    }
+
+    /// The same ids, to which none is added any more.
+    pub fn settled(&self) -> TraceIds {
+        TraceIds(match &self.0 {
+            Form::Texts(texts) => Form::Texts(texts.clone()),
+            Form::Numbers(values, _) => Form::Numbers(values.clone(), Index::default()),
+        })
     }
 
     /// In which order the texts of two indices stand.
@@ -300,14 +309,6 @@ impl TraceIds {
         match &self.0 {
             Form::Texts(texts) => texts.bytes(),
             Form::Numbers(values, table) => values.capacity() * size_of::<u128>() + table.bytes(),
-        }
-    }
-
-    /// Gives back what it has taken and does not need.
-    pub fn shrink(&mut self) {
-        match &mut self.0 {
-            Form::Texts(texts) => texts.shrink(),
-            Form::Numbers(values, _) => values.shrink_to_fit(),
         }
     }
 }

@@ -85,12 +85,6 @@ impl Strings {
         self.text.capacity() + self.ends.capacity() * size_of::<u32>() + self.table.bytes()
     }
 
-    /// Gives back what it has taken and does not need.
-    pub fn shrink(&mut self) {
-        self.text.shrink_to_fit();
-        self.ends.shrink_to_fit();
-    }
-
     /// Whether nothing was added yet.
     pub fn is_empty(&self) -> bool {
         self.ends.len() <= 2
