@@ -403,7 +403,7 @@ mod tests {
             1 => Just(b"\\".to_vec()),
             1 => Just(b";".to_vec()),
             1 => Just(b"\"\"".to_vec()),
-            4 => vec(b'a'..b'z', 1..20),
+            4 => vec(b'a'..=b'z', 1..20),
             1 => vec(any::<u8>(), 1..4),
         ];
         vec(few, 0..60).prop_map(|it| it.concat())

@@ -146,7 +146,7 @@ impl Intake {
             return Taken::No;
         }
         let is_text = |text: &[u8]| std::str::from_utf8(text).is_ok();
-        if !cutter.is_ascii() && !(is_text(text) && is_text(cutter.rewritten())) {
+        if !(cutter.is_ascii() || is_text(text) && is_text(cutter.rewritten())) {
             return Taken::No;
         }
         let made = match quick.known.find(text, cutter.cuts()) {
