@@ -560,7 +560,8 @@ fn gather(
 ) -> SpanTable {
     let trace = take_u32(&rows.trace, order);
     let rank = trace.iter().map(|&it| Rank(ranks[it as usize])).collect();
-    let (mut trace_start, mut trace_id) = (Column::default(), Column::default());
+    let room = || Column::from(Vec::with_capacity(ranks.len() + 1));
+    let (mut trace_start, mut trace_id): (Column<u32>, Column<u32>) = (room(), room());
     for (at, &id) in trace.iter().enumerate() {
         if at == 0 || trace[at - 1] != id {
             trace_start.push(at as u32);
@@ -568,8 +569,6 @@ fn gather(
         }
     }
     trace_start.push(order.len() as u32);
-    trace_start.shrink_to_fit();
-    trace_id.shrink_to_fit();
     SpanTable {
         start: take_i64(&rows.start, order).into(),
         duration: take_u64(&rows.duration, order).into(),
