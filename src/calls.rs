@@ -10,9 +10,8 @@
 
 use std::cmp::Reverse;
 
-use rustc_hash::FxHashMap;
-
 use crate::column::Column;
+use crate::index::Numbers;
 use crate::order::{self, sorted};
 use crate::outcome::Outcome;
 use crate::retries::Retries;
@@ -132,10 +131,8 @@ pub fn edges(table: &SpanTable) -> Vec<Edge> {
             true => routes.callee(table, &links, at),
             false => routes.follow(table, &links, at),
         };
-        let next = found.len() as u32;
-        let key = u64::from(from.0) << 32 | u64::from(to);
-        let number = *number.entry(key).or_insert(next);
-        if number == next {
+        let number = number.of(u64::from(from.0) << 32 | u64::from(to)) as usize;
+        if number == found.len() {
             found.push(Found {
                 from,
                 to,
@@ -143,7 +140,7 @@ pub fn edges(table: &SpanTable) -> Vec<Edge> {
                 via: Vec::new(),
             });
         }
-        let edge = &mut found[number as usize];
+        let edge = &mut found[number];
         edge.spans.push(at as u32);
         if via.len() > edge.via.len() {
             edge.via = via;
@@ -418,9 +415,6 @@ struct Routes<'a> {
     called: Column<u32>,
 }
 
-/// Things by a key, in the order in which they were met.
-type Numbers = FxHashMap<u64, u32>;
-
 /// What tells the callee of a call.
 #[derive(Clone, Copy)]
 enum Clue {
@@ -467,12 +461,11 @@ impl<'a> Routes<'a> {
                 breaker_name(table, at).map(Clue::Breaker),
             ];
             for clue in clues.into_iter().flatten() {
-                let next = called.len() as u32;
-                let place = *places.entry(clue.key()).or_insert(next);
-                if place == next {
+                let place = places.of(clue.key()) as usize;
+                if place == called.len() {
                     called.push(Tally::default());
                 }
-                called[place as usize].add(to);
+                called[place].add(to);
             }
         }
         let called = called.iter().map(|it| favourite(table, it));
@@ -487,7 +480,7 @@ impl<'a> Routes<'a> {
         }
         let peer = table.peer[at];
         let called = |clue: Clue| {
-            let place = *self.clues.get(&clue.key())?;
+            let place = self.clues.find(clue.key())?;
             Some(self.called[place as usize])
         };
         if peer != NONE && peer != Strings::EMPTY {
@@ -568,24 +561,26 @@ fn calls(table: &SpanTable, caller: Option<ServiceIdx>, mut spans: Vec<u32>) -> 
         _ => table.instance[column(span)],
     };
     let mut instance: Column<u32> = spans.iter().map(instance).collect();
-    let (mut number, mut names) = (Numbers::default(), Vec::new());
-    for &name in &instance {
-        number.entry(name.into()).or_insert_with(|| {
-            names.push(name);
-            0
-        });
+    let mut numbers = Numbers::default();
+    for name in instance.iter_mut() {
+        *name = numbers.of((*name).into());
     }
-    let key = |name: u32| (name == NONE, table.names.get(name));
-    order::sort(&mut names, &mut |a, b| key(a).cmp(&key(b)));
-    for (at, &name) in names.iter().enumerate() {
-        number.insert(name.into(), at as u32);
+    let name_of = |number: u32| numbers.keys()[number as usize] as u32;
+    let key = |number: u32| {
+        let name = name_of(number);
+        (name == NONE, table.names.get(name))
+    };
+    let by_name = order::sorted_indices(numbers.keys().len(), &mut |a, b| key(a).cmp(&key(b)));
+    let mut place = Column::of(0, by_name.len());
+    for (at, &number) in by_name.iter().enumerate() {
+        place[number as usize] = at as u32;
+    }
+    for number in instance.iter_mut() {
+        *number = place[*number as usize];
     }
     let end: Column<i64> = spans.iter().map(|&it| table.end(it)).collect();
     let mut by_end: Vec<u32> = (0..end.len() as u32).collect();
     order::sort_by_number(&mut by_end, &|at| order::of_time(end[at as usize]));
-    for name in instance.iter_mut() {
-        *name = number[&u64::from(*name)];
-    }
     let outcome = |span: &SpanIdx| match table.outcome[column(span)] {
         Outcome::Rejected => CallOutcome::Rejected,
         _ if table.duration[column(span)] == UNKNOWN_DURATION => CallOutcome::Unknown,
@@ -597,9 +592,10 @@ fn calls(table: &SpanTable, caller: Option<ServiceIdx>, mut spans: Vec<u32>) -> 
         start: spans.iter().map(|it| table.start[column(it)]).collect(),
         outcome: spans.iter().map(outcome).collect(),
         instance,
-        instances: names
+        instances: by_name
             .iter()
-            .map(|&name| (name != NONE).then(|| table.names.get(name).to_owned()))
+            .map(|&number| name_of(number))
+            .map(|name| (name != NONE).then(|| table.names.get(name).to_owned()))
             .collect(),
         span: spans,
         end,

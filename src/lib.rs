@@ -35,5 +35,6 @@ pub mod viewport;
 pub mod what_if;
 
 pub use herdscope_reader::{
-    column, format, ids, ingest, issues, order, outcome, parts, percent, recorded, rows, strings,
+    column, format, ids, index, ingest, issues, order, outcome, parts, percent, recorded, rows,
+    strings,
 };

@@ -4,6 +4,8 @@
 //! for: one code for all that is looked up. Invariant: what was added is found, by whoever says that it is the
 //! one. A number costs 11 to 21 bytes. Pinned by `tests`.
 
+use crate::words;
+
 /// Numbers below 2^32 - 1, each under a hash.
 #[derive(Clone, Debug, Default)]
 pub struct Index {
@@ -59,9 +61,55 @@ impl Index {
     }
 }
 
+/// A number for each key, in the order in which keys were met.
+#[derive(Clone, Debug, Default)]
+pub struct Numbers {
+    keys: Vec<u64>,
+    index: Index,
+}
+
+impl Numbers {
+    /// The number of a key, the next one if it is new.
+    #[inline(never)]
+    pub fn of(&mut self, key: u64) -> u32 {
+        self.find(key).unwrap_or_else(|| {
+            let number = self.keys.len() as u32;
+            self.keys.push(key);
+            self.index.add(hash(key), number);
+            number
+        })
+    }
+
+    /// The number of a key that was met.
+    #[inline(never)]
+    pub fn find(&self, key: u64) -> Option<u32> {
+        let is_it = |number: u32| self.keys.get(number as usize) == Some(&key);
+        self.index.find(hash(key), is_it)
+    }
+
+    /// The keys, by their numbers.
+    pub fn keys(&self) -> &[u64] {
+        &self.keys
+    }
+}
+
+fn hash(key: u64) -> u64 {
+    words::finished(words::mix_word(0, key))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_are_numbered_as_they_are_met() {
+        let mut numbers = Numbers::default();
+        assert_eq!(numbers.find(7), None);
+        let met = [7, 0, u64::MAX, 7, 1 << 32, 0].map(|key| numbers.of(key));
+        assert_eq!(met, [0, 1, 2, 0, 3, 1]);
+        assert_eq!(numbers.keys(), [7, 0, u64::MAX, 1 << 32]);
+        assert_eq!(numbers.find(u64::MAX), Some(2));
+    }
 
     #[test]
     fn what_was_added_is_found() {

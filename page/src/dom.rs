@@ -4,7 +4,6 @@
 //! in `index.html` and stops the page; the browser tests would see it. What is called in a hundred
 //! places is not inlined there: the page is downloaded before it is run.
 
-use wasm_bindgen::convert::FromWasmAbi;
 use wasm_bindgen::prelude::*;
 use web_sys::{
     AddEventListenerOptions, Document, Element, Event, EventTarget, HtmlElement, HtmlInputElement,
@@ -124,15 +123,6 @@ impl Dom {
         self.window.performance().map_or(0.0, |it| it.now())
     }
 
-    pub fn on<E: FromWasmAbi + 'static>(
-        &self,
-        id: &str,
-        event: &str,
-        run: impl FnMut(E) + 'static,
-    ) {
-        on(&self.html(id), event, run);
-    }
-
     /// Runs something once, after that many milliseconds.
     pub fn later(&self, ms: i32, run: impl FnOnce() + 'static) {
         let run = Closure::once_into_js(run);
@@ -149,23 +139,17 @@ fn not_there(id: &str) -> ! {
 }
 
 /// Listens for as long as the page lives.
-pub fn on<E: FromWasmAbi + 'static>(
-    target: &EventTarget,
-    event: &str,
-    run: impl FnMut(E) + 'static,
-) {
-    let closure = Closure::<dyn FnMut(E)>::new(run);
-    listen(target, event, closure.as_ref().unchecked_ref());
-    closure.forget();
-}
-
-#[inline(never)]
-fn listen(target: &EventTarget, event: &str, run: &js_sys::Function) {
+pub fn on(target: &EventTarget, event: &str, run: impl FnMut(Event) + 'static) {
+    let run = Closure::<dyn FnMut(Event)>::new(run);
     let options = AddEventListenerOptions::new();
     options.set_passive(false);
-    let added = target
-        .add_event_listener_with_callback_and_add_event_listener_options(event, run, &options);
+    let added = target.add_event_listener_with_callback_and_add_event_listener_options(
+        event,
+        run.as_ref().unchecked_ref(),
+        &options,
+    );
     debug_assert!(added.is_ok());
+    run.forget();
 }
 
 /// Adds children in order.

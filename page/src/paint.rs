@@ -10,8 +10,8 @@ use js_sys::{Array, ArrayBuffer, Reflect, Uint8ClampedArray};
 use plotters::prelude::IntoDrawingArea;
 use wasm_bindgen::prelude::*;
 use web_sys::{
-    CanvasRenderingContext2d, Element, Event, HtmlCanvasElement, HtmlElement, ImageData,
-    ResizeObserver, ResizeObserverBoxOptions, ResizeObserverEntry, ResizeObserverOptions,
+    CanvasRenderingContext2d, Element, HtmlCanvasElement, HtmlElement, ImageData, ResizeObserver,
+    ResizeObserverBoxOptions, ResizeObserverEntry, ResizeObserverOptions,
 };
 
 use crate::canvas::Canvas;
@@ -96,8 +96,7 @@ impl Painter {
                 observer.observe(&surface.canvas);
             }
         }
-        let it = app.clone();
-        dom::on(&app.dom.window, "resize", move |_: Event| remeasure(&it));
+        app.listen(&app.dom.window, "resize", |app, _| remeasure(app));
         follow_ratio(app);
     }
 

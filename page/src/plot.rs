@@ -56,45 +56,29 @@ const MIDDLE_PASTE_MS: f64 = 300.0;
 
 pub fn install(app: &Rc<App>) {
     // The middle button would scroll by itself.
-    app.dom.on("plot", "mousedown", move |event: MouseEvent| {
-        if event.button() == 1 {
+    app.on("plot", "mousedown", |_, event| {
+        if event.unchecked_ref::<MouseEvent>().button() == 1 {
             event.prevent_default();
         }
     });
-    let it = app.clone();
-    app.dom
-        .on("plot", "click", move |event: MouseEvent| click(&it, &event));
-    let it = app.clone();
-    app.dom
-        .on("plot", "wheel", move |event: WheelEvent| wheel(&it, &event));
-    let it = app.clone();
-    app.dom
-        .on("plot", "pointerdown", move |event: PointerEvent| {
-            press(&it, &event)
-        });
-    let it = app.clone();
-    app.dom
-        .on("plot", "pointermove", move |event: PointerEvent| {
-            moved(&it, &event)
-        });
-    let it = app.clone();
-    app.dom.on("plot", "pointerup", move |event: PointerEvent| {
-        release(&it, &event)
+    app.on("plot", "click", |app, it| click(app, it.unchecked_ref()));
+    app.on("plot", "wheel", |app, it| wheel(app, it.unchecked_ref()));
+    app.on("plot", "pointerdown", |app, it| {
+        press(app, it.unchecked_ref())
     });
-    let it = app.clone();
-    app.dom.on("plot", "pointercancel", move |_: PointerEvent| {
-        end_drag(&it)
+    app.on("plot", "pointermove", |app, it| {
+        moved(app, it.unchecked_ref())
     });
-    let it = app.clone();
-    app.dom
-        .on("plot", "pointerleave", move |_: PointerEvent| leave(&it));
-    let it = app.clone();
-    app.dom.on("plot", "dblclick", move |event: MouseEvent| {
-        double_click(&it, &event)
+    app.on("plot", "pointerup", |app, it| {
+        release(app, it.unchecked_ref())
     });
-    let it = app.clone();
-    dom::on(&app.dom.document, "keydown", move |event: KeyboardEvent| {
-        key(&it, &event)
+    app.on("plot", "pointercancel", |app, _| end_drag(app));
+    app.on("plot", "pointerleave", |app, _| leave(app));
+    app.on("plot", "dblclick", |app, it| {
+        double_click(app, it.unchecked_ref())
+    });
+    app.listen(&app.dom.document, "keydown", |app, it| {
+        key(app, it.unchecked_ref())
     });
 }
 

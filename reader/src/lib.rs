@@ -14,4 +14,4 @@ pub mod percent;
 pub mod recorded;
 pub mod rows;
 
-pub use herdscope_cells::{column, ids, order, strings};
+pub use herdscope_cells::{column, ids, index, order, strings};
