@@ -9,7 +9,6 @@ mod simulating;
 mod tasks;
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use halfopen::Config;
 
@@ -24,7 +23,6 @@ use crate::messages::{
 };
 use crate::order;
 use crate::plot::look::Look;
-use crate::plot::panned::Panned;
 use crate::plot::pixels::Pixels;
 use crate::plot::scale::Scale;
 use crate::plot::{hit, overview, raster};
@@ -51,7 +49,6 @@ pub struct Engine {
     strip: Option<Strip>,
     /// The trace that was marked last, and its rank if it is there.
     marked: Option<(String, Option<Rank>)>,
-    panned: Panned,
     simulated: Option<Simulated>,
 }
 
@@ -60,7 +57,7 @@ pub struct Frame {
     /// Everything else.
     pub scene: Scene,
     /// Pixels of the plot area.
-    pub plot: Arc<Pixels>,
+    pub plot: Vec<u8>,
     /// Pixels of the overview strip.
     pub overview: Vec<u8>,
     /// Pixels of what is simulated; empty where nothing is.
@@ -302,7 +299,6 @@ impl Engine {
         self.replay(request);
         self.mark(request);
         let strip = self.strip(request);
-        let mut panned = std::mem::take(&mut self.panned);
         let dataset = self.dataset();
         let viewport = request.viewport.unwrap_or_else(|| dataset.home());
         let home = dataset.home();
@@ -310,13 +306,12 @@ impl Engine {
         let edge = dataset.edge_or_first(request.edge.as_ref());
         let calls = dataset.traffic(edge);
         let look = look(dataset, &request.style, request.color_by, &request.hidden);
-        let (plot, kept) = panned.paint(
+        let plot = raster::spans(
             &dataset.table,
             &dataset.levels,
-            look,
+            &look,
             viewport,
             request.plot,
-            request.rests,
         );
         let latency = latency(dataset, calls, viewport, request.rests);
         let marked = self
@@ -336,15 +331,13 @@ impl Engine {
             }),
             replay: self.replay_scene(request, viewport),
             spans: scene::n_spans(&dataset.table, &dataset.levels, viewport),
-            passing: kept || latency == Latency::NotYet,
             latency,
             marked: marked.map(|rank| rank.0),
             simulated,
         };
-        self.panned = panned;
         Frame {
             scene,
-            plot,
+            plot: plot.rgba,
             overview: strip,
             simulated: beside.unwrap_or_default(),
         }
@@ -481,7 +474,6 @@ impl Engine {
     /// Other data is drawn: what was worked out for it is void.
     fn forget(&mut self) {
         (self.replayed, self.strip, self.marked) = (None, None, None);
-        self.panned = Panned::default();
     }
 
     fn replay_scene(&self, request: &FrameRequest, viewport: Viewport) -> ReplayScene {

@@ -2,7 +2,10 @@
 //!
 //! Owns lists of times in order, in which what lies in a bin is the distance of two places, and the failure rate
 //! with the highest of every stretch of it. Invariant: a cut says what a count of all calls would. Building costs
-//! O(calls), a cut O(pixels log calls). Pinned by `tests/it/rates.rs`, against such counts.
+//! O(calls), a cut O(pixels log calls), and
+//! a sixty-fourth of the rates in it. Pinned by `tests/it/rates.rs`, against such counts.
+
+use std::ops::Range;
 
 use crate::calls::{CallOutcome, Calls};
 use crate::column::Column;
@@ -135,29 +138,26 @@ impl Rates {
     }
 }
 
-/// Rates in order, with the place of the highest of every so many, and of so many of those.
+/// Rates in order, with the place of the first highest of every [`STRETCH`].
 #[derive(Clone, Debug, Default)]
 struct Peaks {
     rates: Column<Option<u32>>,
-    /// Each level has the places of the first highest rate of every [`STRETCH`] of the level below.
-    levels: Vec<Column<u32>>,
+    peaks: Column<u32>,
 }
 
-const STRETCH: usize = 16;
+/// A whole picture looks at each peak, and along the edges of its columns at twice as many rates each.
+const STRETCH: usize = 64;
 
 impl Peaks {
     fn of(rates: Column<Option<u32>>) -> Peaks {
         let mut peaks = Peaks {
             rates,
-            levels: Vec::new(),
+            peaks: Column::default(),
         };
-        let mut below: Column<u32> = (0..peaks.rates.len() as u32).collect();
-        while below.len() > STRETCH {
-            let stretches = below.chunks(STRETCH);
-            let level = stretches.map(|it| peaks.first_of(it.iter().copied()));
-            let level: Column<u32> = level.collect();
-            peaks.levels.push(level.clone());
-            below = level;
+        for from in (0..peaks.rates.len()).step_by(STRETCH) {
+            let to = peaks.rates.len().min(from + STRETCH);
+            let highest = peaks.highest_of(from as u32, from..to);
+            peaks.peaks.push(highest);
         }
         peaks
     }
@@ -166,39 +166,29 @@ impl Peaks {
         self.rates.get(at).copied().flatten()
     }
 
-    /// The place of the first highest rate of some that are not none. O(log n).
-    fn first_peak(&self, mut from: usize, mut to: usize) -> usize {
-        let mut best = from as u32;
-        let mut below: Option<&Column<u32>> = None;
-        for level in self.levels.iter().map(Some).chain([None]) {
-            let place = |at: usize| below.map_or(at as u32, |it| it[at]);
-            // What is not whole stretches is looked at one by one.
-            let [whole_from, whole_to] = match level {
-                Some(_) => [from.next_multiple_of(STRETCH), to / STRETCH * STRETCH],
-                None => [to, to],
-            };
-            let rest = match whole_from < whole_to {
-                true => [from..whole_from, whole_to..to],
-                false => [from..to, to..to],
-            };
-            best = self.first_of(
-                [best]
-                    .into_iter()
-                    .chain(rest.into_iter().flatten().map(place)),
-            );
-            if whole_from >= whole_to {
-                break;
-            }
-            (from, to) = (whole_from / STRETCH, whole_to / STRETCH);
-            below = level;
+    /// The place of the first highest rate of some that are not none. O(n / [`STRETCH`]).
+    fn first_peak(&self, from: usize, to: usize) -> usize {
+        let whole = from.div_ceil(STRETCH)..to / STRETCH;
+        let (before, after) = match whole.is_empty() {
+            true => (to, to),
+            false => (whole.start * STRETCH, whole.end * STRETCH),
+        };
+        let mut best = self.highest_of(from as u32, from..before);
+        for stretch in whole {
+            let peak = self.peaks[stretch] as usize;
+            best = self.highest_of(best, peak..peak + 1);
         }
-        best as usize
+        self.highest_of(best, after..to) as usize
     }
 
-    /// Of some places the one with the highest rate; of several the first.
-    fn first_of(&self, places: impl Iterator<Item = u32>) -> u32 {
-        let highest = places.max_by_key(|&at| (self.rates[at as usize], std::cmp::Reverse(at)));
-        highest.unwrap_or(0)
+    /// The place of the highest rate, `best` or the first one in a range that is higher.
+    fn highest_of(&self, mut best: u32, range: Range<usize>) -> u32 {
+        for at in range {
+            if self.rates[at] > self.rates[best as usize] {
+                best = at as u32;
+            }
+        }
+        best
     }
 }
 

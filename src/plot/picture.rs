@@ -319,7 +319,7 @@ impl Picture {
                 [self.overview.x, self.overview.y],
             ),
             (
-                pixels(scene.plot, &self.frame.plot.rgba),
+                pixels(scene.plot, &self.frame.plot),
                 [self.plot.x + area.x, self.plot.y + area.y],
             ),
         ]
