@@ -104,7 +104,7 @@ impl Loaded {
             rests: true,
             ..FrameRequest::of(&view, size, [0, 0], style())
         };
-        self.engine.frame(&request).plot.rgba.clone()
+        self.engine.frame(&request).plot
     }
 
     fn part(&self, [x0, x1, y0, y1]: [f64; 4]) -> Viewport {
