@@ -44,7 +44,7 @@ pub fn measure(options: &Options) -> Result<()> {
             &ratios,
         )
         .aim(Target::AtMost(1.5))
-        .or_because("a frame visits every span in view")
+        .or_because("spans at the edges of rows of pixels are painted one by one, and the pixels go from the worker to the page")
         .print();
     }
     Ok(())
@@ -85,7 +85,7 @@ fn one_size(options: &Options, page: &Page, spans: u64) -> Result<Vec<f64>> {
         if let Some(aim) = aim {
             row = row
                 .aim(Target::AtMost(aim))
-                .or_because("a frame visits every span in view");
+                .or_because("spans at the edges of rows of pixels are painted one by one, and the pixels go from the worker to the page");
         }
         if nth == 0 {
             row = row.at("frame p95, ms", spans);

@@ -91,7 +91,7 @@ pub fn measure(options: &Options) -> Result<()> {
         &rounds?,
     )
     .aim(Target::AtMost(16.0))
-    .or_because("a frame visits every span in view")
+    .or_because("spans at the edges of rows of pixels are painted one by one, and the pixels go from the worker to the page")
     .print();
     Ok(())
 }
