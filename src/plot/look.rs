@@ -79,7 +79,7 @@ impl Look {
     pub fn alpha(&self, service: ServiceIdx, duration: u64, outcome: Outcome) -> u8 {
         const FAINTEST: u64 = 64;
         if outcome != Outcome::Success {
-            return 242;
+            return 255;
         }
         let whole = self
             .opaque_from
