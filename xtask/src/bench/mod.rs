@@ -12,7 +12,7 @@ mod table;
 use std::cell::OnceCell;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use self::row::{Row, Target};
@@ -165,6 +165,14 @@ impl Options {
         Ok(options)
     }
 
+    /// What a report says that it was asked for: all that its figures depend on.
+    fn asked(&self, into: &Path) -> String {
+        let names: String = self.names.iter().map(|it| format!(" {it}")).collect();
+        let quick = if self.quick { " --quick" } else { "" };
+        let file = into.file_name().unwrap_or_default().to_string_lossy();
+        format!("{names}{quick} --spans {} --into docs/{file}", self.spans)
+    }
+
     fn wants(&self, benchmark: &Benchmark) -> bool {
         match self.names.is_empty() {
             true => !(benchmark.long && self.quick),
@@ -213,7 +221,7 @@ pub fn bench(args: &[&str]) -> Result<()> {
         print!("{}", table::text(&rows));
     }
     if let Some(file) = &bench.options.into {
-        report::write(file, args, &parts)?;
+        report::write(file, &bench.options.asked(file), &parts)?;
     }
     match failed.is_empty() {
         true => Ok(()),
@@ -414,6 +422,11 @@ mod tests {
         let both = parse("--json out.json reading frames").expect("into a file");
         assert_eq!(both.json, Json::Into("out.json".into()));
         assert_eq!(both.names, ["reading", "frames"]);
+        let asked = both.asked(Path::new("/somewhere/benchmarks.md"));
+        assert_eq!(
+            asked,
+            " reading frames --spans 10000000 --into docs/benchmarks.md"
+        );
         assert!(parse("riding").is_err_and(|it| it.contains("`riding`") && it.contains("reading")));
         assert!(parse("--spans many").is_err());
     }

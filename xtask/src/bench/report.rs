@@ -36,13 +36,12 @@ generate`: `herd` is ClickHouse's table at 270 bytes a row, `nezha` has 150. The
 ";
 
 /// Writes report and chart.
-pub fn write(file: &Path, args: &[&str], parts: &[(&str, &str, Vec<Row>)]) -> Result<()> {
+pub fn write(file: &Path, asked: &str, parts: &[(&str, &str, Vec<Row>)]) -> Result<()> {
     let cannot = |error: std::io::Error| format!("cannot write {}: {error}", file.display());
     let chart = file.with_extension("svg");
     let has_chart = draw_chart(&chart, parts)?;
     let mut text = "# Benchmarks\n\n".to_owned();
-    let command = ["cargo xtask bench", &args.join(" ")].join(" ");
-    text += &format!("Written by `{}` on {}.\n\n", command.trim(), today());
+    text += &format!("Written by `cargo xtask bench{asked}` on {}.\n\n", today());
     for (what, value) in machine() {
         text += &format!("- {what}: {value}\n");
     }
