@@ -327,7 +327,7 @@ impl Engine {
             overview: request.overview,
             overview_time,
             rates: replayed.map_or_else(Default::default, |it| {
-                it.rates.requests(viewport, request.plot[0])
+                it.rates.requests(calls, viewport, request.plot[0])
             }),
             replay: self.replay_scene(request, viewport),
             spans: scene::n_spans(&dataset.table, &dataset.levels, viewport),

@@ -18,8 +18,7 @@ use crate::view::Viewport;
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub struct Rates {
-    /// When calls started, in order: all, and those that the replay refused.
-    started: Column<i64>,
+    /// When the calls started that the replay refused, in order.
     withheld: Column<i64>,
     /// When calls that were sent ended badly, in order.
     timed_out: Column<i64>,
@@ -45,7 +44,6 @@ impl Rates {
         });
         let highest = Peaks::of(highest.collect());
         Rates {
-            started: calls.start.clone(),
             withheld: (0..calls.len())
                 .filter(|&at| withheld(at))
                 .map(|at| calls.start[at])
@@ -60,8 +58,9 @@ impl Rates {
         }
     }
 
-    /// Requests over time in bins of a few pixels: 100 ms or a round number of seconds and minutes.
-    pub fn requests(&self, viewport: Viewport, width: u32) -> RatesScene {
+    /// Requests over time, of the same calls, in bins of a few pixels: 100 ms or a round number of seconds and
+    /// minutes.
+    pub fn requests(&self, calls: &Calls, viewport: Viewport, width: u32) -> RatesScene {
         const PIXELS_A_BIN: u32 = 4;
         let bins_wanted = i64::from((width / PIXELS_A_BIN).max(1));
         let span = viewport.t1.saturating_sub(viewport.t0);
@@ -81,7 +80,7 @@ impl Rates {
         let mut scene = RatesScene {
             from,
             step,
-            sent: count(&self.started),
+            sent: count(&calls.start),
             timed_out: count(&self.timed_out),
             failed: count(&self.failed),
             withheld: count(&self.withheld),
@@ -92,7 +91,7 @@ impl Rates {
             *sent -= withheld;
         }
         for bin in 0..n {
-            let [minute, read] = herds::averages(&self.started, edge(bin));
+            let [minute, read] = herds::averages(&calls.start, edge(bin));
             scene.minute_average.push(minute as f32);
             scene.autoscaler.push(read as f32);
         }

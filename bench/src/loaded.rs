@@ -4,9 +4,9 @@ use halfopen::Config;
 use herdscope::dataset::Dataset;
 use herdscope::engine::Engine;
 use herdscope::ingest::{self, Limits};
-use herdscope::messages::{FrameRequest, Rgb, Style};
-use herdscope::outcome::Outcome;
+use herdscope::messages::FrameRequest;
 use herdscope::plot::look::Look;
+use herdscope::plot::theme;
 use herdscope::replay::{self, Options};
 use herdscope::view::{ColorBy, View, Viewport};
 
@@ -102,7 +102,7 @@ impl Loaded {
         let request = FrameRequest {
             // Nothing is kept of the picture before, everything is worked out.
             rests: true,
-            ..FrameRequest::of(&view, size, [0, 0], style())
+            ..FrameRequest::of(&view, size, [0, 0], theme::light())
         };
         self.engine.frame(&request).plot
     }
@@ -122,7 +122,13 @@ impl Loaded {
 /// Whom the page would show it to sees the same colours.
 fn bars_of(dataset: &Dataset) -> Vec<Bar> {
     let table = &dataset.table;
-    let look = Look::new(table, &style(), ColorBy::Tier, &[], &dataset.opaque_from);
+    let look = Look::new(
+        table,
+        &theme::light(),
+        ColorBy::Tier,
+        &[],
+        &dataset.opaque_from,
+    );
     let began = dataset.home().t0;
     let bar = |at: usize| {
         let (service, outcome) = (table.service[at], table.outcome[at]);
@@ -133,42 +139,8 @@ fn bars_of(dataset: &Dataset) -> Vec<Bar> {
             to: from + table.duration[at] as f64 / 1e6,
             row: table.rank[at].0,
             color: u32::from_be_bytes([0, red, green, blue]),
-            alpha: match outcome {
-                Outcome::Success => look.alpha(service, table.duration[at], outcome),
-                _ => 242,
-            },
+            alpha: look.alpha(service, table.duration[at], outcome),
         }
     };
     (0..table.len()).map(bar).collect()
-}
-
-/// Any colours: those of the page's light theme.
-fn style() -> Style {
-    const fn rgb(hex: u32) -> Rgb {
-        let [_, red, green, blue] = hex.to_be_bytes();
-        [red, green, blue]
-    }
-    Style {
-        series: [
-            rgb(0x0072b2),
-            rgb(0x56b4e9),
-            rgb(0x009e73),
-            rgb(0xa5609a),
-            rgb(0x8a7a12),
-            rgb(0x3b3fa0),
-            rgb(0x3f8f99),
-            rgb(0x7a5540),
-        ],
-        failed: rgb(0xe69f00),
-        timed_out: rgb(0xd5431a),
-        closed: rgb(0x138a8a),
-        open: rgb(0xd5431a),
-        half_open: rgb(0xe0a100),
-        ramping: rgb(0x7a5bd0),
-        plot: rgb(0xffffff),
-        grid: rgb(0xeef1f4),
-        ink: rgb(0x16202c),
-        ink_2: rgb(0x526070),
-        ink_3: rgb(0x6b7787),
-    }
 }

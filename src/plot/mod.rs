@@ -14,3 +14,4 @@ pub mod picture;
 pub mod pixels;
 pub mod raster;
 pub mod scale;
+pub mod theme;

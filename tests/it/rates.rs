@@ -104,7 +104,7 @@ proptest! {
         let given: Vec<_> = given.iter().map(|it| (it.0 * MS, it.1 * MS, it.2, it.3)).collect();
         let (calls, rejected) = calls(&given);
         let viewport = Viewport { t0: from * MS, t1: (from + span) * MS, y0: 0, y1: 1 };
-        let scene = Rates::new(&calls, &mut replay(rejected.clone(), Vec::new())).requests(viewport, width);
+        let scene = Rates::new(&calls, &mut replay(rejected.clone(), Vec::new())).requests(&calls, viewport, width);
         let n = scene.sent.len();
         prop_assert!(scene.from <= viewport.t0 && scene.from + scene.step * n as i64 >= viewport.t1);
         let counted = |of: &dyn Fn(usize) -> Option<i64>| {

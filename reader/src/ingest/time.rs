@@ -6,6 +6,8 @@
 //! overflows is no time. O(length of the text), no allocation. Pinned by the tables in `tests` and
 //! by the round trips in `tests/ingest/properties.rs`.
 
+use herdscope_cells::clock::days;
+
 use crate::format;
 
 /// A unit of time.
@@ -285,22 +287,6 @@ pub(super) fn zone(b: &[u8]) -> Option<Option<i64>> {
     let (hours, minutes) = (a * 10 + b, c * 10 + d);
     let valid = matches!(count, 2 | 4) && hours <= 18 && minutes <= 59;
     valid.then_some(Some(sign * (hours * 3600 + minutes * 60)))
-}
-
-/// Days since 1970 of a date, when there is such a date.
-fn days(year: i32, month: u32, day: u32) -> Option<i64> {
-    const LENGTHS: [u32; 12] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    let length = *LENGTHS.get(month.checked_sub(1)? as usize)?;
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    if day == 0 || day > length || (month == 2 && day == 29 && !leap) {
-        return None;
-    }
-    // Years that begin in March put the leap day last (the usual civil-from-days arithmetic).
-    let year = i64::from(if month <= 2 { year - 1 } else { year });
-    let era = year.div_euclid(400);
-    let of_era = year.rem_euclid(400);
-    let of_year = (153 * i64::from((month + 9) % 12) + 2) / 5 + i64::from(day) - 1;
-    Some(era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468)
 }
 
 /// The shapes with an unpadded hour, other orders of the date, names of months, AM and PM.

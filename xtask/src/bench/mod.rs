@@ -293,15 +293,7 @@ impl Bench {
 
     /// What `bench/src/main.rs` measures.
     fn native(&self, name: &str) -> Result<Vec<Row>> {
-        let mut command = cargo();
-        command.args([
-            "run",
-            "--quiet",
-            "--release",
-            "--package",
-            "herdscope-bench",
-            "--",
-        ]);
+        let mut command = native_program();
         self.arguments(&mut command, name);
         rows_of(&mut command)
     }
@@ -334,6 +326,14 @@ impl Bench {
         self.arguments(&mut command, name);
         Ok(command)
     }
+}
+
+/// `bench/src/main.rs`, to be given what it is to do.
+fn native_program() -> Command {
+    let mut command = cargo();
+    let package = ["--package", "herdscope-bench", "--"];
+    command.args(["run", "--quiet", "--release"]).args(package);
+    command
 }
 
 /// Runs a program that prints rows.

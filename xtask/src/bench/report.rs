@@ -12,7 +12,7 @@ use super::module::PEERS;
 use super::row::Row;
 use super::table;
 use crate::generate::dialects;
-use crate::run::{cargo, output};
+use crate::run::output;
 use crate::{Result, tools, workspace};
 
 const HOW: &str = "\
@@ -65,17 +65,8 @@ fn draw_chart(chart: &Path, parts: &[(&str, &str, Vec<Row>)]) -> Result<bool> {
     }
     let cannot = |error: std::io::Error| format!("the chart cannot be drawn: {error}");
     let chart = std::path::absolute(chart).map_err(cannot)?;
-    let mut child = cargo()
-        .args([
-            "run",
-            "--quiet",
-            "--release",
-            "--package",
-            "herdscope-bench",
-            "--",
-            "chart",
-            "--into",
-        ])
+    let mut child = super::native_program()
+        .args(["chart", "--into"])
         .arg(chart)
         .stdin(Stdio::piped())
         .spawn()

@@ -452,34 +452,24 @@ fn method(_: &Span, out: &mut Vec<u8>) {
 }
 
 fn kind(span: &Span, out: &mut Vec<u8>) {
-    text(
-        out,
-        if span.kind == Kind::Client {
-            "client"
-        } else {
-            "server"
-        },
-    );
+    kind_as(["client", "server"], span, out);
 }
 
 fn kind_title(span: &Span, out: &mut Vec<u8>) {
-    text(
-        out,
-        if span.kind == Kind::Client {
-            "Client"
-        } else {
-            "Server"
-        },
-    );
+    kind_as(["Client", "Server"], span, out);
 }
 
 fn kind_upper(span: &Span, out: &mut Vec<u8>) {
+    kind_as(["CLIENT", "SERVER"], span, out);
+}
+
+fn kind_as([client, server]: [&str; 2], span: &Span, out: &mut Vec<u8>) {
     text(
         out,
         if span.kind == Kind::Client {
-            "CLIENT"
+            client
         } else {
-            "SERVER"
+            server
         },
     );
 }
