@@ -18,6 +18,7 @@ use crate::retries::Retries;
 use crate::rows::{Kind, NONE, UNKNOWN_DURATION};
 use crate::spans::{Parent, ServiceIdx, SpanIdx, SpanTable};
 use crate::strings::Strings;
+use crate::turns::{at_once, pause};
 
 /// A caller, a callee and the calls between them.
 #[derive(Clone, Debug)]
@@ -118,12 +119,23 @@ impl Calls {
 
 /// All edges of a table, the one with the most calls first; ties by name.
 pub fn edges(table: &SpanTable) -> Vec<Edge> {
+    at_once(finding_edges(table))
+}
+
+/// [`edges`] in turns.
+pub async fn finding_edges(table: &SpanTable) -> Vec<Edge> {
     let links = Links::of(table);
+    pause().await;
     let passing = pass_through(table, &links);
+    pause().await;
     let routes = Routes::learn(table, &links, &passing);
+    pause().await;
     let mut number = Numbers::default();
     let mut found: Vec<Found> = Vec::new();
-    for (at, from) in links.calls(table) {
+    for (n_before, (at, from)) in links.calls(table).enumerate() {
+        if (n_before + 1).is_multiple_of(A_TURN) {
+            pause().await;
+        }
         if passing[from.0 as usize].is_some() {
             continue;
         }
@@ -147,9 +159,12 @@ pub fn edges(table: &SpanTable) -> Vec<Edge> {
         }
     }
     let name = |service: ServiceIdx| table.service_name(service).to_owned();
-    let edge = |it: Found| {
-        let calls = calls(table, Some(it.from), it.spans);
-        Edge {
+    drop(links);
+    let mut edges = Vec::with_capacity(found.len());
+    for it in found {
+        let calls = calls(table, Some(it.from), it.spans).await;
+        pause().await;
+        edges.push(Edge {
             from: name(it.from),
             to: if it.to == NONE {
                 UNKNOWN_CALLEE.to_owned()
@@ -159,9 +174,9 @@ pub fn edges(table: &SpanTable) -> Vec<Edge> {
             via: it.via.into_iter().map(name).collect(),
             retries: Retries::of(table, &calls),
             calls,
-        }
-    };
-    let edges: Vec<Edge> = found.into_iter().map(edge).collect();
+        });
+        pause().await;
+    }
     sorted(edges, &mut |a, b| {
         let key = |edge: &Edge| Reverse(edge.calls.len());
         key(a)
@@ -169,6 +184,9 @@ pub fn edges(table: &SpanTable) -> Vec<Edge> {
             .then_with(|| (&a.from, &a.to).cmp(&(&b.from, &b.to)))
     })
 }
+
+/// So many calls are gone through in a turn.
+const A_TURN: usize = 1 << 18;
 
 /// An edge while its spans are gathered.
 struct Found {
@@ -180,10 +198,10 @@ struct Found {
 
 /// The traces as calls from outside: their roots and orphans, in columns like those of an edge. What
 /// there is to count where no service calls another.
-pub fn arrivals(table: &SpanTable) -> Calls {
+pub async fn arrivals(table: &SpanTable) -> Calls {
     let spans = (0..table.len() as u32).map(SpanIdx);
     let tops = spans.filter(|&span| !matches!(table.parent(span), Parent::Span(_)));
-    calls(table, None, tops.map(|it| it.0).collect())
+    calls(table, None, tops.map(|it| it.0).collect()).await
 }
 
 /// What the callee is called when nothing tells it.
@@ -191,8 +209,9 @@ pub const UNKNOWN_CALLEE: &str = "unknown";
 
 /// Marks errors that end just above a timeout evidently in use as timeouts: exporters that only say
 /// "error" do not tell them from others. Changes `table.outcome` and the edges' calls alike.
-pub fn mark_timeouts(table: &mut SpanTable, edges: &mut [Edge]) {
+pub async fn mark_timeouts(table: &mut SpanTable, edges: &mut [Edge]) {
     for edge in edges {
+        pause().await;
         let calls = &mut edge.calls;
         let of = |outcome: CallOutcome| -> Vec<u64> {
             let those = (0..calls.len()).filter(|&at| calls.outcome[at] == outcome);
@@ -547,11 +566,12 @@ impl Tally {
 
 /// The columns of calls that `caller` made, which is the parent where the span is the callee's; without
 /// a caller, each span is its own.
-fn calls(table: &SpanTable, caller: Option<ServiceIdx>, mut spans: Vec<u32>) -> Calls {
+async fn calls(table: &SpanTable, caller: Option<ServiceIdx>, mut spans: Vec<u32>) -> Calls {
     let start = |at: u32| order::of_time(table.start[at as usize]);
     order::sort_by(&mut spans, &start, &mut |a, b| {
         table.compare_ids(SpanIdx(a), SpanIdx(b))
     });
+    pause().await;
     let spans: Column<SpanIdx> = spans.into_iter().map(SpanIdx).collect();
     let column = |span: &SpanIdx| span.0 as usize;
     let instance = |span: &SpanIdx| match table.parent(*span) {
@@ -578,9 +598,11 @@ fn calls(table: &SpanTable, caller: Option<ServiceIdx>, mut spans: Vec<u32>) -> 
     for number in instance.iter_mut() {
         *number = place[*number as usize];
     }
+    pause().await;
     let end: Column<i64> = spans.iter().map(|&it| table.end(it)).collect();
     let mut by_end: Vec<u32> = (0..end.len() as u32).collect();
     order::sort_by_number(&mut by_end, &|at| order::of_time(end[at as usize]));
+    pause().await;
     let outcome = |span: &SpanIdx| match table.outcome[column(span)] {
         Outcome::Rejected => CallOutcome::Rejected,
         _ if table.duration[column(span)] == UNKNOWN_DURATION => CallOutcome::Unknown,

@@ -17,6 +17,7 @@ use crate::plot::look;
 use crate::retries;
 use crate::rows::SpanRows;
 use crate::spans::SpanTable;
+use crate::turns::{at_once, pause};
 use crate::view::{ColorBy, MILLI, Source, View, Viewport};
 use crate::viewport;
 
@@ -75,29 +76,41 @@ impl Dataset {
     }
 
     /// The dataset of rows alone, as they are known in the middle of a reading.
-    pub fn of_rows(name: String, rows: &SpanRows) -> Dataset {
-        Dataset::of_told_rows(name, rows, &Told::default())
+    pub fn of_rows(name: String, mut rows: SpanRows) -> Dataset {
+        let told = Told::default();
+        at_once(Dataset::of_told_rows(name, &mut rows, false, &told))
     }
 
-    /// The dataset of rows about which a person has said something.
-    #[inline(never)]
-    pub fn of_told_rows(name: String, rows: &SpanRows, told: &Told) -> Dataset {
-        let mut dataset = Dataset::unjudged(name, rows);
-        dataset.judge(told.failed_over, told.logical);
+    /// The dataset of rows about which a person has said something, in turns. The rows go, see
+    /// [`SpanTable::building`], or are kept.
+    pub async fn of_told_rows(
+        name: String,
+        rows: &mut SpanRows,
+        keep: bool,
+        told: &Told,
+    ) -> Dataset {
+        let mut dataset = Dataset::unjudged(name, rows, keep).await;
+        dataset.judging(told.failed_over, told.logical).await;
         dataset
     }
 
     /// Without edges yet.
-    pub(crate) fn unjudged(name: String, rows: &SpanRows) -> Dataset {
+    pub(crate) async fn unjudged(name: String, rows: &mut SpanRows, keep: bool) -> Dataset {
         let mut noticed = Issues::default();
-        let table = SpanTable::build(rows, &mut noticed);
+        let table = SpanTable::building(rows, keep, &mut noticed).await;
+        pause().await;
+        let extents = [table.awaited_extent(), table.extent()];
+        let [home, limits] = extents.map(|it| Some(padded(&table, it)));
+        pause().await;
+        let opaque_from = look::opaque_from(&table);
+        pause().await;
         Dataset {
             name,
             noticed,
             recorded: table.outcome.clone(),
-            home: Some(padded(&table, table.awaited_extent())),
-            limits: Some(padded(&table, table.extent())),
-            opaque_from: look::opaque_from(&table),
+            home,
+            limits,
+            opaque_from,
             table,
             ..Dataset::default()
         }
@@ -106,6 +119,11 @@ impl Dataset {
     /// Takes spans that lasted so long as failed, and tries as calls of their own or as one. Nothing
     /// is read again: the table has how the files say that spans ended. O(n log n).
     pub fn judge(&mut self, failed_over: Option<u64>, logical: Option<bool>) {
+        at_once(self.judging(failed_over, logical));
+    }
+
+    /// [`Dataset::judge`] in turns.
+    pub(crate) async fn judging(&mut self, failed_over: Option<u64>, logical: Option<bool>) {
         for told in self
             .files
             .iter_mut()
@@ -120,9 +138,9 @@ impl Dataset {
             self.issues.forget(Code::NoStatus);
             self.table.fail_from(ns, &mut self.issues);
         }
-        self.edges = calls::edges(&self.table);
-        calls::mark_timeouts(&mut self.table, &mut self.edges);
-        self.levels = Levels::of(&self.table);
+        self.edges = calls::finding_edges(&self.table).await;
+        calls::mark_timeouts(&mut self.table, &mut self.edges).await;
+        self.levels = Levels::building(&self.table).await;
         self.failed_over_proposed = match failed_over {
             None if self.tells_no_failures() => calls::proposed_failed_over(&self.edges),
             _ => None,
@@ -133,7 +151,7 @@ impl Dataset {
             }
         }
         self.arrivals = match self.edges.is_empty() {
-            true => calls::arrivals(&self.table),
+            true => calls::arrivals(&self.table).await,
             false => Calls::default(),
         };
     }

@@ -28,9 +28,10 @@ use crate::plot::scale::Scale;
 use crate::plot::{hit, overview, raster};
 use crate::rates::Rates;
 use crate::replay::{self, Replay};
-use crate::rows::{Kind, NONE, UNKNOWN_DURATION};
+use crate::rows::{Kind, NONE, SpanRows, UNKNOWN_DURATION};
 use crate::scene;
 use crate::spans::{Parent, Rank, SpanIdx};
+use crate::turns::Work;
 use crate::view::{ColorBy, MILLI, Source, Viewport};
 
 pub use self::simulating::RUNS;
@@ -77,6 +78,28 @@ struct Underway {
     preview: Dataset,
     /// The number of rows at which the preview is made anew.
     next_preview: usize,
+    /// What is made of the rows at present.
+    making: Option<Making>,
+}
+
+/// What is made of rows, which are lent to it, as are the files before.
+enum Making {
+    Preview(Work<(Dataset, SpanRows, Files)>),
+    /// All that was read.
+    Whole(Work<Dataset>),
+}
+
+/// What a turn of the work on what is read has come to.
+#[derive(Debug)]
+pub enum Turn {
+    /// There is nothing to be done.
+    Idle,
+    /// There is more to be done.
+    More,
+    /// There is more to draw, in this viewport.
+    Preview(Viewport),
+    /// It is loaded.
+    Loaded(Box<Summary>),
 }
 
 /// The file whose bytes come.
@@ -173,7 +196,7 @@ impl Engine {
         total: Option<u64>,
         told: Told,
     ) {
-        let Some(reading) = &mut self.reading else {
+        let Some(reading) = self.undisturbed() else {
             return;
         };
         reading.close();
@@ -188,7 +211,7 @@ impl Engine {
 
     /// The file before is at its end, and this one comes next, read as a whole.
     pub fn add(&mut self, name: String, source: Source, read: Reading) {
-        let Some(reading) = &mut self.reading else {
+        let Some(reading) = self.undisturbed() else {
             return;
         };
         reading.close();
@@ -200,7 +223,7 @@ impl Engine {
 
     /// The next file cannot be had at all, or the current one no further.
     pub fn skip(&mut self, is_current: bool, why: String) {
-        let Some(reading) = &mut self.reading else {
+        let Some(reading) = self.undisturbed() else {
             return;
         };
         if is_current {
@@ -215,10 +238,10 @@ impl Engine {
         reading.refuse(why, None);
     }
 
-    /// Reads on. `elapsed_ms` is the time since the reading began and is passed through. An error
-    /// ends this file, and is a sentence for the person; others may follow.
+    /// Reads on, when the turns of what was pushed before are done. `elapsed_ms` is the time since the reading began
+    /// and is passed through. An error ends this file, and is a sentence for the person; others may follow.
     pub fn push(&mut self, bytes: &[u8], elapsed_ms: f64) -> Result<Progress, String> {
-        let Some(reading) = &mut self.reading else {
+        let Some(reading) = self.undisturbed() else {
             return Err("Nothing is being read.".to_owned());
         };
         let Some(current) = &mut reading.current else {
@@ -230,53 +253,84 @@ impl Engine {
             self.forget();
             return Err(why);
         }
-        let rows = current.reader.rows();
-        let n_rows = reading.read.rows().len() + rows.len();
-        let mut preview = None;
-        if n_rows >= reading.next_preview {
-            let name = current.name.clone();
-            reading.preview = match reading.read.is_empty() {
-                true => Dataset::of_told_rows(name, rows, current.reader.told()),
-                false => {
-                    let mut all = reading.read.rows().clone();
-                    all.append(rows);
-                    Dataset::of_told_rows(name, &all, current.reader.told())
-                }
-            };
-            reading.next_preview = n_rows + n_rows / 2;
-            preview = Some(reading.preview.home());
-        }
+        let n_rows = reading.read.n_rows() + current.reader.rows().len();
         let progress = Progress {
             name: current.name.clone(),
             bytes: current.reader.bytes_in(),
             total: current.total,
             spans: n_rows as u64,
             elapsed_ms,
-            preview,
+            preview: None,
         };
-        if preview.is_some() {
-            self.forget();
+        if n_rows >= reading.next_preview {
+            reading.next_preview = n_rows + n_rows / 2;
+            let name = current.name.clone();
+            let told = current.reader.told().clone();
+            let mut rows = std::mem::take(current.reader.rows_mut());
+            let mut read = std::mem::take(&mut reading.read);
+            reading.making = Some(Making::Preview(Work::new(async move {
+                let dataset = read.preview(name, &mut rows, &told).await;
+                (dataset, rows, read)
+            })));
         }
         Ok(progress)
     }
 
-    /// Ends the reading. Without a file that could be read, what was loaded stays, and the reasons
-    /// are sentences for the person.
-    pub fn finish(&mut self) -> Result<Summary, Vec<Refused>> {
+    /// A turn of the work on what was pushed, or on all of it: whoever holds the engine may draw or cancel between
+    /// two of them.
+    pub fn turn(&mut self) -> Turn {
+        let Some(reading) = &mut self.reading else {
+            return Turn::Idle;
+        };
+        match &mut reading.making {
+            None => Turn::Idle,
+            Some(Making::Preview(work)) => {
+                let Some((dataset, rows, read)) = work.turn() else {
+                    return Turn::More;
+                };
+                reading.making = None;
+                reading.read = read;
+                if let Some(current) = &mut reading.current {
+                    *current.reader.rows_mut() = rows;
+                }
+                reading.preview = dataset;
+                let home = reading.preview.home();
+                self.forget();
+                Turn::Preview(home)
+            }
+            Some(Making::Whole(work)) => {
+                let Some(dataset) = work.turn() else {
+                    return Turn::More;
+                };
+                let refused = std::mem::take(&mut reading.refused);
+                self.reading = None;
+                self.loaded = dataset;
+                self.forget();
+                self.renew();
+                Turn::Loaded(Box::new(Summary {
+                    refused,
+                    ..self.loaded.summary()
+                }))
+            }
+        }
+    }
+
+    /// Ends the reading: turns follow until it is loaded. Without a file that could be read, what was loaded stays,
+    /// and the reasons are sentences for the person.
+    pub fn finish(&mut self) -> Result<(), Vec<Refused>> {
+        self.undisturbed();
         let Some(mut reading) = self.reading.take() else {
             return Err(Vec::new());
         };
-        self.forget();
         reading.close();
         if reading.read.is_empty() {
+            self.forget();
             return Err(reading.refused);
         }
-        self.loaded = reading.read.build();
-        self.renew();
-        Ok(Summary {
-            refused: reading.refused,
-            ..self.loaded.summary()
-        })
+        let read = std::mem::take(&mut reading.read);
+        reading.making = Some(Making::Whole(Work::new(read.building())));
+        self.reading = Some(reading);
+        Ok(())
     }
 
     /// See [`Dataset::judge`].
@@ -285,6 +339,12 @@ impl Engine {
         self.forget();
         self.renew();
         self.loaded.summary()
+    }
+
+    /// The reading, when what is made of its rows is made.
+    fn undisturbed(&mut self) -> Option<&mut Underway> {
+        while matches!(self.turn(), Turn::More) {}
+        self.reading.as_mut()
     }
 
     /// Gives the reading up; what was loaded before is back.

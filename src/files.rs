@@ -10,6 +10,7 @@ use crate::ingest::{Assumed, Reading, Told, Unmapped};
 use crate::issues::Issues;
 use crate::messages::FileLine;
 use crate::rows::SpanRows;
+use crate::turns::{at_once, pause};
 use crate::twins;
 use crate::view::{FileRef, Source};
 
@@ -41,6 +42,8 @@ pub struct FileFacts {
 pub struct Files {
     facts: Vec<FileFacts>,
     rows: SpanRows,
+    /// Rows of files after the first that are not among `rows` yet.
+    later: Vec<SpanRows>,
     issues: Vec<Issues>,
 }
 
@@ -61,13 +64,31 @@ impl Files {
         self.issues.push(reading.issues);
         match self.facts.len() {
             1 => self.rows = reading.rows,
-            _ => self.rows.append(&reading.rows),
+            _ => self.later.push(reading.rows),
         }
     }
 
-    /// The rows of all files so far.
-    pub fn rows(&self) -> &SpanRows {
-        &self.rows
+    /// How many rows all files have.
+    pub fn n_rows(&self) -> usize {
+        self.rows.len() + self.later.iter().map(SpanRows::len).sum::<usize>()
+    }
+
+    /// These files and what is read of the next one, drawn meanwhile, in turns. `rows` are kept.
+    pub async fn preview(&mut self, name: String, rows: &mut SpanRows, told: &Told) -> Dataset {
+        if self.is_empty() {
+            return Dataset::of_told_rows(name, rows, true, told).await;
+        }
+        self.join().await;
+        let mut all = self.rows.clone();
+        append(&mut all, rows).await;
+        Dataset::of_told_rows(name, &mut all, false, told).await
+    }
+
+    /// All rows as one.
+    async fn join(&mut self) {
+        for later in std::mem::take(&mut self.later) {
+            append(&mut self.rows, &later).await;
+        }
     }
 
     /// Whether there is no file.
@@ -77,10 +98,17 @@ impl Files {
 
     /// All files as one dataset.
     pub fn build(self) -> Dataset {
+        at_once(self.building())
+    }
+
+    /// [`Files::build`] in turns.
+    pub async fn building(mut self) -> Dataset {
+        self.join().await;
         let Files {
             mut facts,
             mut rows,
             issues,
+            ..
         } = self;
         if facts.len() > 1 {
             twins::join(&mut rows);
@@ -106,7 +134,9 @@ impl Files {
                 _ => noticed.extend_of(it, &facts_of.name),
             }
         }
-        let mut dataset = Dataset::unjudged(name, &rows);
+        pause().await;
+        let mut dataset = Dataset::unjudged(name, &mut rows, false).await;
+        drop(rows);
         count_spans(&mut facts, &dataset.table.file, dataset.table.len());
         let mut exporters: Vec<&str> = Vec::new();
         for it in &facts {
@@ -121,8 +151,18 @@ impl Files {
         dataset.files = facts;
         let (failed_over, logical) = (told.failed_over, told.logical);
         dataset.told = told;
-        dataset.judge(failed_over, logical);
+        dataset.judging(failed_over, logical).await;
         dataset
+    }
+}
+
+/// Appends another file's rows, in turns.
+async fn append(all: &mut SpanRows, rows: &SpanRows) {
+    const A_TURN: usize = 1 << 17;
+    all.begin_file();
+    for from in (0..rows.len()).step_by(A_TURN) {
+        all.append_part(rows, from..rows.len().min(from + A_TURN));
+        pause().await;
     }
 }
 

@@ -14,12 +14,16 @@ use crate::column::Column;
 use crate::outcome::Outcome;
 use crate::rows::NONE;
 use crate::spans::{ServiceIdx, SpanIdx, SpanTable};
+use crate::turns::{at_once, pause};
 
 /// Spans of a leaf. Along the edges of rows of pixels spans are looked at one by one, these many an edge.
 pub const LEAF: usize = 64;
 
 /// Blocks of a block.
 const FAN: usize = 4;
+
+/// So many spans are gone through in a turn.
+const A_TURN: usize = 1 << 20;
 
 /// The ways to end that are told apart: as they are drawn.
 const OUTCOMES: usize = 3;
@@ -67,10 +71,18 @@ pub trait Visitor {
 impl Levels {
     /// The levels of a table. O(n).
     pub fn of(table: &SpanTable) -> Levels {
+        at_once(Levels::building(table))
+    }
+
+    /// [`Levels::of`] in turns.
+    pub async fn building(table: &SpanTable) -> Levels {
         let n_kinds = table.services().count() * OUTCOMES;
         let mut leaves = Level::default();
         let mut latest = Column::of(NONE, n_kinds);
         for from in (0..table.len()).step_by(LEAF) {
+            if (from + LEAF).is_multiple_of(A_TURN) {
+                pause().await;
+            }
             leaves.begins.push(leaves.parts.len() as u32);
             for at in from..table.len().min(from + LEAF) {
                 leaves.add(Part::of(table, at), &mut latest);
@@ -89,6 +101,7 @@ impl Levels {
                 }
             }
             levels.push(level);
+            pause().await;
         }
         Levels { levels }
     }

@@ -29,6 +29,7 @@ pub mod spans;
 pub mod supposed;
 pub mod tiers;
 pub mod timeline;
+pub mod turns;
 mod twins;
 pub mod view;
 pub mod viewport;

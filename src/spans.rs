@@ -14,11 +14,12 @@ use herdscope_cells::table::{Parents, ends_everywhere, take_i64, take_u32, take_
 use crate::column::Column;
 use crate::ids::{Id, SpanIds, TraceIds};
 use crate::issues::{Code, Issues};
-use crate::order;
+use crate::order::{self, Sorting};
 use crate::outcome::Outcome;
 use crate::recorded::{self, Recorded};
 use crate::rows::{Kind, NO_PARENT, NONE, SpanRows, UNKNOWN_DURATION};
 use crate::strings::Strings;
+use crate::turns::{at_once, pause};
 
 /// A span's place in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -95,17 +96,32 @@ pub struct SpanTable {
 
 const MISSING: u32 = u32::MAX - 1;
 
+/// So many traces, or tied rows, are gone through in a turn.
+const A_TURN: u32 = 1 << 18;
+
 impl SpanTable {
     /// Orders, deduplicates and links the rows. What is wrong with their structure goes to
     /// `issues`: `duplicate_row`, `parent_missing`, `parent_cycle`, `all_failed`.
-    pub fn build(rows: &SpanRows, issues: &mut Issues) -> SpanTable {
+    pub fn build(mut rows: SpanRows, issues: &mut Issues) -> SpanTable {
+        at_once(SpanTable::building(&mut rows, false, issues))
+    }
+
+    /// [`SpanTable::build`] in turns. Where rows are not to be kept, each of their columns goes when it has been read
+    /// for the last time, so that there is no moment with all rows and the whole table in memory.
+    pub async fn building(rows: &mut SpanRows, keep: bool, issues: &mut Issues) -> SpanTable {
         let (ranks, began) = rank_traces(rows);
-        let order = span_order(rows, &ranks, issues);
+        pause().await;
+        let order = span_order(rows, &ranks, issues).await;
         let services = service_numbers(rows);
-        let mut table = gather(rows, &ranks, &order, &services);
+        pause().await;
+        let (mut table, parents) = gather(rows, keep, &ranks, &order, &services).await;
+        drop((ranks, order));
         table.trace_began = began;
-        table.link(rows, &order, issues);
+        table.link(&parents, issues).await;
+        drop(parents);
+        pause().await;
         table.tier = crate::tiers::tiers(&table);
+        pause().await;
         table.note_all_failed(issues);
         table
     }
@@ -300,16 +316,18 @@ impl SpanTable {
         tops.map(|span| self.start[span.0 as usize]).max()
     }
 
-    /// Resolves parents within each trace, and breaks cycles.
-    fn link(&mut self, rows: &SpanRows, order: &[u32], issues: &mut Issues) {
+    /// Resolves parents, given by their ids, within each trace, and breaks cycles.
+    async fn link(&mut self, named: &[u64], issues: &mut Issues) {
         let mut by_id: Vec<u32> = Vec::new();
         let mut parent = Column::of(NONE, self.len());
-        let named = take_u64(&rows.parent, order);
         let parents = Parents {
             none: NONE,
             missing: MISSING,
         };
         for rank in 0..self.n_traces() {
+            if (rank + 1).is_multiple_of(A_TURN) {
+                pause().await;
+            }
             let spans = self.trace(Rank(rank));
             let (ids, named) = (&self.span_id[spans.clone()], &named[spans.clone()]);
             let first = spans.start as u32;
@@ -366,6 +384,7 @@ impl SpanTable {
                 }
             }
         }
+        pause().await;
         if !ends_everywhere(&parent, MISSING) {
             break_cycles(&mut parent, &self.row, issues);
         }
@@ -439,10 +458,18 @@ fn rank_traces(rows: &SpanRows) -> (Column<u32>, Column<i64>) {
 }
 
 /// The rows in the table's order, without those that say the same as another.
-fn span_order(rows: &SpanRows, ranks: &Column<u32>, issues: &mut Issues) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..rows.len() as u32).collect();
-    order::sort_by_number(&mut order, &|at| order::of_time(rows.start[at as usize]));
+async fn span_order(rows: &SpanRows, ranks: &Column<u32>, issues: &mut Issues) -> Vec<u32> {
+    let all: Vec<u32> = (0..rows.len() as u32).collect();
+    let mut sorting = Sorting::new(&all, &|at| order::of_time(rows.start[at as usize]));
+    drop(all);
+    pause().await;
+    while sorting.step() {
+        pause().await;
+    }
+    let order = sorting.sorted();
+    pause().await;
     let mut order = by_rank(rows, ranks, &order);
+    pause().await;
     // The texts settle what times leave open, so that the order of rows decides nothing.
     let mut compare = |a: u32, b: u32| {
         let (i, j) = (a as usize, b as usize);
@@ -472,23 +499,28 @@ fn span_order(rows: &SpanRows, ranks: &Column<u32>, issues: &mut Issues) -> Vec<
                 .then_with(|| place(i).cmp(&place(j)))
         })
     };
-    let at_once = |a: u32, b: u32| {
+    let begin_together = |a: u32, b: u32| {
         let (a, b) = (a as usize, b as usize);
         rows.start[a] == rows.start[b] && rows.trace[a] == rows.trace[b]
     };
-    let mut any = false;
-    for tied in order.chunk_by_mut(|&a, &b| at_once(a, b)) {
+    let (mut any, mut sorted) = (false, 0);
+    for tied in order.chunk_by_mut(|&a, &b| begin_together(a, b)) {
         if tied.len() > 1 {
             order::sort(tied, &mut compare);
             any = true;
+            sorted += tied.len() as u32;
+        }
+        if sorted >= A_TURN {
+            sorted = 0;
+            pause().await;
         }
     }
     if !any {
         return order;
     }
     order.dedup_by(|later, earlier| {
-        let same =
-            at_once(*later, *earlier) && says_the_same(rows, *later as usize, *earlier as usize);
+        let same = begin_together(*later, *earlier)
+            && says_the_same(rows, *later as usize, *earlier as usize);
         if same {
             let row = rows.row[*later as usize];
             issues.note(Code::DuplicateRow, Some(row.into()), None, None);
@@ -552,57 +584,87 @@ fn service_numbers(rows: &SpanRows) -> ServiceNumbers {
     ServiceNumbers { names, number }
 }
 
-fn gather(
-    rows: &SpanRows,
+/// The columns in their order, but for what is found out of them; and the ids of the parents.
+async fn gather(
+    rows: &mut SpanRows,
+    keep: bool,
     ranks: &Column<u32>,
     order: &[u32],
     services: &ServiceNumbers,
-) -> SpanTable {
-    let trace = take_u32(&rows.trace, order);
-    let rank = trace.iter().map(|&it| Rank(ranks[it as usize])).collect();
+) -> (SpanTable, Column<u64>) {
+    let mut table = SpanTable {
+        service_name: services.names.clone(),
+        ..SpanTable::default()
+    };
+    if !rows.later_files.is_empty() {
+        let file = |&at: &u32| rows.file_of(at as usize);
+        table.file = order.iter().map(file).collect();
+    }
+    let trace = taken(&mut rows.trace, keep, order, take_u32);
+    table.rank = trace.iter().map(|&it| Rank(ranks[it as usize])).collect();
     let room = || Column::from(Vec::with_capacity(ranks.len() + 1));
-    let (mut trace_start, mut trace_id): (Column<u32>, Column<u32>) = (room(), room());
+    (table.trace_start, table.trace_id) = (room(), room());
     for (at, &id) in trace.iter().enumerate() {
         if at == 0 || trace[at - 1] != id {
-            trace_start.push(at as u32);
-            trace_id.push(id);
+            table.trace_start.push(at as u32);
+            table.trace_id.push(id);
         }
     }
-    trace_start.push(order.len() as u32);
-    SpanTable {
-        start: take_i64(&rows.start, order).into(),
-        duration: take_u64(&rows.duration, order).into(),
-        rank,
-        service: order
-            .iter()
-            .map(|&at| ServiceIdx(services.number[rows.service[at as usize] as usize]))
-            .collect(),
-        kind: order.iter().map(|&at| rows.kind[at as usize]).collect(),
-        outcome: order.iter().map(|&at| rows.outcome[at as usize]).collect(),
-        parent: Column::default(),
-        span_id: take_u64(&rows.span, order).into(),
-        operation: take_u32(&rows.operation, order).into(),
-        instance: take_u32(&rows.instance, order).into(),
-        peer: take_u32(&rows.peer, order).into(),
-        message: take_u32(&rows.message, order).into(),
-        row: take_u32(&rows.row, order).into(),
-        breaker: match rows.breaker.is_empty() {
-            true => Column::default(),
-            false => take_u32(&rows.breaker, order).into(),
-        },
-        file: match rows.later_files.is_empty() {
-            true => Column::default(),
-            false => order.iter().map(|&at| rows.file_of(at as usize)).collect(),
-        },
-        trace_start,
-        trace_id,
-        trace_began: Column::default(),
-        service_name: services.names.clone(),
-        tier: Column::default(),
-        trace_ids: rows.trace_ids.settled(),
-        span_ids: rows.span_ids.clone(),
-        names: rows.names.clone(),
+    table.trace_start.push(order.len() as u32);
+    drop(trace);
+    pause().await;
+    let service = taken(&mut rows.service, keep, order, take_u32);
+    let number = |&name: &u32| ServiceIdx(services.number[name as usize]);
+    table.service = service.iter().map(number).collect();
+    drop(service);
+    pause().await;
+    for (from, to) in [
+        (&mut rows.operation, &mut table.operation),
+        (&mut rows.instance, &mut table.instance),
+        (&mut rows.peer, &mut table.peer),
+        (&mut rows.message, &mut table.message),
+        (&mut rows.row, &mut table.row),
+        (&mut rows.breaker, &mut table.breaker),
+    ] {
+        if !from.is_empty() {
+            *to = taken(from, keep, order, take_u32);
+            pause().await;
+        }
     }
+    table.start = taken(&mut rows.start, keep, order, take_i64);
+    pause().await;
+    table.duration = taken(&mut rows.duration, keep, order, take_u64);
+    pause().await;
+    table.span_id = taken(&mut rows.span, keep, order, take_u64);
+    pause().await;
+    table.kind = order.iter().map(|&at| rows.kind[at as usize]).collect();
+    table.outcome = order.iter().map(|&at| rows.outcome[at as usize]).collect();
+    pause().await;
+    let parents = taken(&mut rows.parent, keep, order, take_u64);
+    table.trace_ids = rows.trace_ids.settled();
+    (table.span_ids, table.names) = match keep {
+        true => (rows.span_ids.clone(), rows.names.clone()),
+        false => {
+            let rows = std::mem::take(rows);
+            (rows.span_ids, rows.names)
+        }
+    };
+    pause().await;
+    (table, parents)
+}
+
+/// A column in that order, which goes where it is not to be kept.
+fn taken<T>(
+    column: &mut Column<T>,
+    keep: bool,
+    order: &[u32],
+    take: fn(&[T], &[u32]) -> Vec<T>,
+) -> Column<T> {
+    let taken = take(column, order);
+    if !keep {
+        *column = Column::default();
+    }
+    taken.into()
 }
 
 /// Makes an orphan of the first span of every cycle of parents.

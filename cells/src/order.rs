@@ -89,42 +89,81 @@ pub fn sort_by_number(order: &mut [u32], key: &dyn Fn(u32) -> u64) -> Vec<(u64, 
     keyed
 }
 
-/// Sorts by the first number, byte by byte from the lowest; what has the same keeps its order.
+/// Sorts by the first number; what has the same keeps its order.
 fn sort_keyed(keyed: &mut Vec<(u64, u32)>) {
-    if keyed.is_sorted_by_key(|it| it.0) {
-        return;
+    let mut sorting = Sorting::of(std::mem::take(keyed));
+    while sorting.step() {}
+    *keyed = sorting.keyed;
+}
+
+/// Sorting indices by a number of each, of which a step is a pass over all of them; those of one number keep their
+/// order. At most nine steps, 32 bytes an index.
+pub struct Sorting {
+    keyed: Vec<(u64, u32)>,
+    other: Vec<(u64, u32)>,
+    /// The bits in which numbers differ that no pass has sorted by.
+    differing: u64,
+}
+
+impl Sorting {
+    /// Begins with indices in the order in which those of one number are to stay.
+    #[inline(never)]
+    pub fn new(order: &[u32], key: &dyn Fn(u32) -> u64) -> Sorting {
+        Sorting::of(order.iter().map(|&it| (key(it), it)).collect())
     }
-    if keyed.len() <= 4 * FEW {
-        for at in 1..keyed.len() {
-            let mut at = at;
-            while at > 0 && keyed[at].0 < keyed[at - 1].0 {
-                keyed.swap(at, at - 1);
-                at -= 1;
+
+    fn of(mut keyed: Vec<(u64, u32)>) -> Sorting {
+        let mut differing = 0;
+        if keyed.is_sorted_by_key(|it| it.0) {
+            // Nothing to be done.
+        } else if keyed.len() <= 4 * FEW {
+            for at in 1..keyed.len() {
+                let mut at = at;
+                while at > 0 && keyed[at].0 < keyed[at - 1].0 {
+                    keyed.swap(at, at - 1);
+                    at -= 1;
+                }
             }
+        } else {
+            let first = keyed[0].0;
+            differing = keyed.iter().fold(0, |bits, it| bits | (it.0 ^ first));
         }
-        return;
+        Sorting {
+            keyed,
+            other: Vec::new(),
+            differing,
+        }
     }
-    let first = keyed[0].0;
-    let differing = keyed.iter().fold(0, |bits, it| bits | (it.0 ^ first));
-    let mut other = vec![(0, 0); keyed.len()];
-    for shift in (0..64).step_by(8) {
-        if (differing >> shift) as u8 == 0 {
-            continue;
+
+    /// Sorts by the lowest byte that is left; whether there is more to be done.
+    #[inline(never)]
+    pub fn step(&mut self) -> bool {
+        if self.differing == 0 {
+            return false;
         }
+        let shift = self.differing.trailing_zeros() / 8 * 8;
+        self.differing &= !(0xFF << shift);
         let byte = |key: u64| usize::from((key >> shift) as u8);
+        self.other.resize(self.keyed.len(), (0, 0));
         let mut place = [0u32; 257];
-        for it in keyed.iter() {
+        for it in &self.keyed {
             place[byte(it.0) + 1] += 1;
         }
         for at in 1..place.len() {
             place[at] += place[at - 1];
         }
-        for &it in keyed.iter() {
+        for &it in &self.keyed {
             let place = &mut place[byte(it.0)];
-            other[*place as usize] = it;
+            self.other[*place as usize] = it;
             *place += 1;
         }
-        std::mem::swap(keyed, &mut other);
+        std::mem::swap(&mut self.keyed, &mut self.other);
+        true
+    }
+
+    /// The indices in order, when there is nothing more to be done.
+    pub fn sorted(self) -> Vec<u32> {
+        self.keyed.iter().map(|it| it.1).collect()
     }
 }
 

@@ -132,7 +132,7 @@ fn check_rows(rows: &SpanRows, bytes: &[u8]) {
         }
     }
 
-    let table = SpanTable::build(rows, &mut Issues::default());
+    let table = SpanTable::build(rows.clone(), &mut Issues::default());
     assert!(table.len() <= rows.len() && table.is_empty() == rows.is_empty());
     assert!(table.rank.is_sorted());
     for span in (0..table.len() as u32).map(SpanIdx) {

@@ -16,7 +16,7 @@ use web_sys::{AbortController, DedicatedWorkerGlobalScope, File, MessageChannel,
 use crate::stream::{self, Bytes};
 use crate::{dom, wire};
 use herdscope::clickhouse::Query;
-use herdscope::engine::{Engine, Step, Task};
+use herdscope::engine::{Engine, Step, Task, Turn};
 use herdscope::ingest::Told;
 use herdscope::messages::{
     FrameRequest, Input, Opening, Progress, Question, Reply, Request, Topic,
@@ -217,14 +217,38 @@ impl Thread {
             if thread.reading.get() != Some(id) {
                 return;
             }
-            thread.reading.set(None);
-            let read = thread.engine().finish();
-            let reply = match read {
-                Ok(summary) => Reply::Opened(Box::new(summary)),
-                Err(refused) => Reply::Failed(refused),
+            let finished = thread.engine().finish();
+            let reply = match finished {
+                Err(refused) => Some(Reply::Failed(refused)),
+                Ok(()) => match thread.turns_of(id).await {
+                    Turn::Loaded(summary) => Some(Reply::Opened(summary)),
+                    _ => None,
+                },
             };
-            thread.reply(id, &reply);
+            if let Some(reply) = reply {
+                thread.reading.set(None);
+                thread.reply(id, &reply);
+            }
         });
+    }
+
+    /// The turns of what the engine makes of a reading, other work in between; how they ended, or [`Turn::More`] where
+    /// the reading did.
+    async fn turns_of(&self, id: u32) -> Turn {
+        let mut turn = self.now();
+        loop {
+            if self.now() - turn >= TURN_MS {
+                self.turns.give_way().await;
+                turn = self.now();
+            }
+            if self.reading.get() != Some(id) {
+                return Turn::More;
+            }
+            let came = self.engine().turn();
+            if !matches!(came, Turn::More) {
+                return came;
+            }
+        }
     }
 
     /// Reads one file after the other; what cannot be read is the engine's to tell at the end.
@@ -310,6 +334,9 @@ impl Thread {
                 if let Some((at, n_files)) = part.of {
                     progress.name = format!("{} ({at} of {n_files})", progress.name);
                     progress.total = part.total;
+                }
+                if let Turn::Preview(viewport) = self.turns_of(part.id).await {
+                    progress.preview = Some(viewport);
                 }
                 let now = self.now();
                 if progress.preview.is_some() || now - reported >= REPORT_MS {

@@ -4,6 +4,8 @@
 //! at all where few files have it. Adding a row allocates nothing beyond the growth of the columns. Pinned by
 //! the tests of the table, which are written as rows.
 
+use std::ops::Range;
+
 use crate::column::Column;
 use crate::ids::{Id, SpanIds, TraceIds};
 use crate::outcome::Outcome;
@@ -270,9 +272,19 @@ impl SpanRows {
 
     /// Appends the rows of another file, whose texts have other indices.
     pub fn append(&mut self, other: &SpanRows) {
+        self.begin_file();
+        self.append_part(other, 0..other.len());
+    }
+
+    /// Another file's rows come next.
+    pub fn begin_file(&mut self) {
         let first = self.len() as u32;
         self.later_files.push(first);
-        for at in 0..other.len() {
+    }
+
+    /// Appends some rows of another file.
+    pub fn append_part(&mut self, other: &SpanRows, part: Range<usize>) {
+        for at in part {
             let name = |column: &[u32]| other.names.get(column[at]);
             let if_any = |column: &[u32]| (column[at] != NONE).then(|| name(column));
             self.push(SpanRow {

@@ -134,7 +134,7 @@ impl Simulating {
             let run = run.finish();
             if !self.drawn {
                 self.drawn = true;
-                let dataset = Dataset::of_rows(String::new(), &run.rows(&self.plot));
+                let dataset = Dataset::of_rows(String::new(), run.rows(&self.plot));
                 return Ok(Stepped::Drawn(Box::new(dataset)));
             }
             self.tallies[at].add(run.summary);

@@ -1,11 +1,11 @@
 //! The engine: what the page asks for, without a page.
 
-use herdscope::engine::{Engine, Frame};
+use herdscope::engine::{Engine, Frame, Turn};
 use herdscope::messages::{BandState, FrameRequest, Latency, PointRequest, Summary};
 use herdscope::plot::picture;
 use herdscope::view::{ColorBy, Pane, Source, View, Viewport};
 
-use crate::given::{self, herd};
+use crate::given::{self, herd, loaded, turns};
 
 const HERD_BREAKER: &str = "window=100,min=20,fail=50%,open=60s,probes=10";
 
@@ -41,9 +41,7 @@ fn open(engine: &mut Engine, name: &str, text: &str) -> Result<Summary, String> 
     engine.begin(name.to_owned(), None, Some(text.len() as u64));
     // What is wrong with the bytes is said at the end, too.
     let _ = engine.push(text.as_bytes(), 1.0);
-    engine
-        .finish()
-        .map_err(|refused| refused.into_iter().map(|it| it.text).collect())
+    loaded(engine).map_err(|refused| refused.into_iter().map(|it| it.text).collect())
 }
 
 fn n_painted(frame: &Frame) -> usize {
@@ -137,8 +135,8 @@ fn the_picture_fills_while_the_file_is_read() {
     engine.begin("big.csv".to_owned(), None, Some(text.len() as u64));
     let mut painted = Vec::new();
     for chunk in text.as_bytes().chunks(20_000) {
-        let progress = engine.push(chunk, 1.0).expect("rows");
-        if let Some(viewport) = progress.preview {
+        engine.push(chunk, 1.0).expect("rows");
+        if let Turn::Preview(viewport) = turns(&mut engine) {
             painted.push(n_painted(&engine.frame(&request(Some(viewport)))));
         }
     }
@@ -146,7 +144,7 @@ fn the_picture_fills_while_the_file_is_read() {
         painted.len() >= 3 && painted.iter().all(|&n| n > 0),
         "{painted:?}"
     );
-    assert_eq!(engine.finish().map(|it| it.spans), Ok(5_000));
+    assert_eq!(loaded(&mut engine).map(|it| it.spans), Ok(5_000));
 }
 
 #[test]
@@ -160,9 +158,29 @@ fn what_was_loaded_stays_until_the_next_file_is_read() {
 
     engine.begin("next.csv".to_owned(), None, None);
     engine.push(csv(2_000).as_bytes(), 1.0).expect("rows");
+    let mut n_turns = 0;
+    while let Turn::More = engine.turn() {
+        assert!(same(&mut engine), "what is read is not ready to be drawn");
+        n_turns += 1;
+    }
+    assert!(n_turns > 10, "{n_turns}");
     assert!(!same(&mut engine), "the preview is on screen");
     engine.cancel();
     assert!(same(&mut engine), "cancelled");
+
+    // At any time.
+    for n_turns in [0, 1, 5, 20] {
+        engine.begin("next.csv".to_owned(), None, None);
+        engine.push(csv(400).as_bytes(), 1.0).expect("rows");
+        engine.finish().expect("spans");
+        for _ in 0..n_turns {
+            assert!(matches!(engine.turn(), Turn::More), "{n_turns}");
+            assert!(same(&mut engine), "{n_turns}");
+        }
+        engine.cancel();
+        assert!(matches!(engine.turn(), Turn::Idle));
+        assert!(same(&mut engine), "{n_turns}");
+    }
 
     for (name, text) in [
         ("page.csv", "<!DOCTYPE html><html><body>no</body></html>"),
@@ -191,7 +209,7 @@ fn what_a_link_says_of_a_file_is_kept() {
     let source = Source::Sample("incident".to_owned());
     engine.begin("a.csv".to_owned(), Some(source), None);
     engine.push(csv(3).as_bytes(), 1.0).expect("rows");
-    let summary = engine.finish().expect("spans");
+    let summary = loaded(&mut engine).expect("spans");
     assert_eq!(
         summary.files[0].source,
         Some(Source::Sample("incident".to_owned()))

@@ -19,7 +19,7 @@ fn dataset(seed: u64) -> Dataset {
     let scenario = Scenario::from_toml(&fs::read_to_string(path).expect("the scenario"));
     let scenario = scenario.expect("a scenario");
     let run = simulate(&scenario, seed).expect("a run");
-    Dataset::of_rows("the herd".to_owned(), &run.rows(&scenario))
+    Dataset::of_rows("the herd".to_owned(), run.rows(&scenario))
 }
 
 fn told(dataset: &Dataset, given: &[(Key, String)]) -> Estimate {
@@ -164,7 +164,7 @@ fn workers_are_told_in_any_century() {
             format!("t{at} c{at} - web client {start}+{took}\nt{at} s{at} c{at} shop server {start}+{took} @shop-1\n")
         });
         let rows = crate::given::rows(&lines.collect::<String>());
-        let dataset = Dataset::of_rows("x".to_owned(), &rows);
+        let dataset = Dataset::of_rows("x".to_owned(), rows);
         let it = estimate(&dataset, &dataset.edges[0], None, &[]);
         assert_eq!(it.scenario.services[0].workers, 3, "{shift}");
     }
@@ -190,7 +190,7 @@ fn tries_of_one_call_are_one_request() {
         parent + &calls
     });
     let rows = crate::given::rows(&lines.collect::<String>());
-    let dataset = Dataset::of_rows("x".to_owned(), &rows);
+    let dataset = Dataset::of_rows("x".to_owned(), rows);
     let edge = dataset.edge(Some(&("web".to_owned(), "shop".to_owned())));
     let edge = edge.expect("the edge");
     assert_eq!(edge.calls.len(), 80);
@@ -221,7 +221,7 @@ fn what_failed_by_itself_is_a_fault() {
     });
     let dataset = Dataset::of_rows(
         "x".to_owned(),
-        &crate::given::rows(&lines.collect::<String>()),
+        crate::given::rows(&lines.collect::<String>()),
     );
     let it = estimate(&dataset, &dataset.edges[0], None, &[]);
     let [fault] = &it.scenario.faults[..] else {
@@ -251,7 +251,7 @@ fn what_failed_until_the_end_is_not_over() {
     });
     let dataset = Dataset::of_rows(
         "x".to_owned(),
-        &crate::given::rows(&lines.collect::<String>()),
+        crate::given::rows(&lines.collect::<String>()),
     );
     let it = estimate(&dataset, &dataset.edges[0], None, &[]).scenario;
     let fault = it.faults[0];
@@ -265,7 +265,7 @@ fn what_failed_until_the_end_is_not_over() {
 #[test]
 fn where_all_failed_the_time_is_assumed_for_that() {
     let text = "a c - web client 0+30 failed\na s c shop server 0+20 failed";
-    let dataset = Dataset::of_rows("x".to_owned(), &crate::given::rows(text));
+    let dataset = Dataset::of_rows("x".to_owned(), crate::given::rows(text));
     let it = estimate(&dataset, &dataset.edges[0], None, &[]);
     let text = it.to_toml();
     assert!(

@@ -4,8 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use herdscope::dataset::Dataset;
+use herdscope::engine::{Engine, Turn};
 use herdscope::ingest::{Limits, Reader};
 use herdscope::issues::Issues;
+use herdscope::messages::{Refused, Summary};
 use herdscope::outcome::Outcome;
 use herdscope::rows::{Kind, SpanRow, SpanRows};
 use herdscope::spans::SpanTable;
@@ -51,11 +53,30 @@ pub fn rows(text: &str) -> SpanRows {
 }
 
 pub fn table(text: &str) -> SpanTable {
-    SpanTable::build(&rows(text), &mut Issues::default())
+    SpanTable::build(rows(text), &mut Issues::default())
 }
 
 pub fn dataset(text: &str) -> Dataset {
-    Dataset::of_rows("given".to_owned(), &rows(text))
+    Dataset::of_rows("given".to_owned(), rows(text))
+}
+
+/// Goes through the turns of what an engine is reading; how they ended.
+pub fn turns(engine: &mut Engine) -> Turn {
+    loop {
+        match engine.turn() {
+            Turn::More => {}
+            ended => return ended,
+        }
+    }
+}
+
+/// Ends what an engine is reading.
+pub fn loaded(engine: &mut Engine) -> Result<Summary, Vec<Refused>> {
+    engine.finish()?;
+    match turns(engine) {
+        Turn::Loaded(summary) => Ok(*summary),
+        other => panic!("{other:?}"),
+    }
 }
 
 /// A recorded herd: four instances, three attempts.

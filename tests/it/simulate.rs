@@ -22,7 +22,7 @@ fn simulated(seed: u64) -> (Scenario, Run, Dataset) {
     let text = fs::read_to_string(HERD).expect("the scenario");
     let scenario = Scenario::from_toml(&text).expect("a scenario");
     let run = simulate(&scenario, seed).expect("a run");
-    let dataset = Dataset::of_rows(scenario.name.clone(), &run.rows(&scenario));
+    let dataset = Dataset::of_rows(scenario.name.clone(), run.rows(&scenario));
     (scenario, run, dataset)
 }
 
@@ -159,7 +159,7 @@ fn the_thundering_herd_is_the_one_that_was_seen() {
     let mut withheld = Vec::new();
     for seed in 1..=10 {
         let run = simulate(&scenario, seed).expect("a run");
-        let dataset = Dataset::of_rows(String::new(), &run.rows(&scenario));
+        let dataset = Dataset::of_rows(String::new(), run.rows(&scenario));
         let edge = dataset
             .edges
             .iter()

@@ -255,6 +255,15 @@ impl Reader {
         &self.decoder().sheet.intake.rows
     }
 
+    /// What is read so far. Rows that are taken out are to be put back before the next bytes come.
+    pub fn rows_mut(&mut self) -> &mut SpanRows {
+        let decoder = match &mut self.stage {
+            Stage::Start(decoder, _) | Stage::Plain(decoder) => decoder,
+            Stage::Gz(gz) => &mut gz.decoder,
+        };
+        &mut decoder.sheet.intake.rows
+    }
+
     fn decoder(&self) -> &Decoder {
         match &self.stage {
             Stage::Start(decoder, _) | Stage::Plain(decoder) => decoder,
