@@ -39,9 +39,10 @@ use self::simulating::Simulated;
 pub use self::tasks::{Step, Task};
 
 /// See the module.
-#[derive(Default)]
 pub struct Engine {
     loaded: Dataset,
+    /// The bytes that spans may take.
+    room: u64,
     /// Counts what was loaded, and what was said about it.
     epoch: u32,
     happened: Option<Happened>,
@@ -80,6 +81,8 @@ struct Underway {
     next_preview: usize,
     /// What is made of the rows at present.
     making: Option<Making>,
+    /// No more can be held: of how many traces one could be.
+    full: Option<u32>,
 }
 
 /// What is made of rows, which are lent to it, as are the files before.
@@ -149,6 +152,28 @@ struct ReplayKey {
 /// of all previews stays a small multiple of the last one's.
 const FIRST_PREVIEW: usize = 500;
 
+/// Of more rows than that there is none: it would take longer than it is worth, and the memory that rows need.
+const LARGEST_PREVIEW: usize = 3_000_000;
+
+/// So many rows at most come with one push, nearly.
+const ROWS_A_PUSH: usize = 1 << 16;
+
+impl Default for Engine {
+    fn default() -> Engine {
+        Engine {
+            loaded: Dataset::default(),
+            room: u64::MAX,
+            epoch: 0,
+            happened: None,
+            reading: None,
+            replayed: None,
+            strip: None,
+            marked: None,
+            simulated: None,
+        }
+    }
+}
+
 impl Engine {
     /// An engine with nothing loaded.
     pub fn new() -> Engine {
@@ -161,6 +186,19 @@ impl Engine {
             loaded: dataset,
             ..Engine::default()
         }
+    }
+
+    /// An engine whose spans take so many bytes at most, nearly. What does not fit is not read.
+    pub fn with_room(bytes: u64) -> Engine {
+        Engine {
+            room: bytes,
+            ..Engine::default()
+        }
+    }
+
+    /// Whether no more can be held of what is being read.
+    pub fn is_full(&self) -> bool {
+        self.reading.as_ref().is_some_and(|it| it.full.is_some())
     }
 
     /// What is loaded, in figures and words.
@@ -241,6 +279,7 @@ impl Engine {
     /// Reads on, when the turns of what was pushed before are done. `elapsed_ms` is the time since the reading began
     /// and is passed through. An error ends this file, and is a sentence for the person; others may follow.
     pub fn push(&mut self, bytes: &[u8], elapsed_ms: f64) -> Result<Progress, String> {
+        let room = self.room.saturating_sub(self.loaded.bytes() as u64);
         let Some(reading) = self.undisturbed() else {
             return Err("Nothing is being read.".to_owned());
         };
@@ -262,7 +301,10 @@ impl Engine {
             elapsed_ms,
             preview: None,
         };
-        if n_rows >= reading.next_preview {
+        let held = (reading.preview.bytes() + reading.read.bytes()) as u64;
+        if held + current.reader.rows().bytes_ahead(ROWS_A_PUSH) > room {
+            reading.full = Some(reading.sample());
+        } else if n_rows >= reading.next_preview && n_rows < LARGEST_PREVIEW {
             reading.next_preview = n_rows + n_rows / 2;
             let name = current.name.clone();
             let told = current.reader.told().clone();
@@ -303,12 +345,14 @@ impl Engine {
                     return Turn::More;
                 };
                 let refused = std::mem::take(&mut reading.refused);
+                let full = reading.full;
                 self.reading = None;
                 self.loaded = dataset;
                 self.forget();
                 self.renew();
                 Turn::Loaded(Box::new(Summary {
                     refused,
+                    full,
                     ..self.loaded.summary()
                 }))
             }
@@ -670,16 +714,35 @@ impl Underway {
             reader,
             ..
         } = current;
-        let read = match reader.finish() {
+        let n_rows = reader.rows().len();
+        let mut read = match reader.finish() {
             Ok(read) => read,
             Err(unreadable) => return self.refuse_as(&name, unreadable),
         };
+        if self.full.is_some() {
+            read.cut(n_rows);
+        }
         if read.rows.is_empty() {
             let noticed = read.issues.iter().next().map(|issue| issue.message());
             let why = noticed.unwrap_or_else(|| "it holds no spans".to_owned());
             return self.refuse(format!("{name} has no spans to draw: {why}."), None);
         }
         self.read.add(self.begun - 1, name, source, read);
+    }
+
+    /// Of how many traces of all files one can be held where this is as much as can be.
+    fn sample(&self) -> u32 {
+        let Some(current) = &self.current else {
+            return 2;
+        };
+        let bytes = current.reader.bytes_in().max(1);
+        // Some more than fits.
+        let share = current
+            .total
+            .map_or(4, |it| it.saturating_mul(4) / bytes / 3);
+        let of = current.reader.told().sample.unwrap_or(1);
+        let all = u64::from(of).saturating_mul((share + 1).next_power_of_two().max(2));
+        u32::try_from(all).unwrap_or(u32::MAX)
     }
 
     fn refuse_current(&mut self, why: Unreadable) -> String {

@@ -73,6 +73,11 @@ impl Files {
         self.rows.len() + self.later.iter().map(SpanRows::len).sum::<usize>()
     }
 
+    /// How many bytes their rows take.
+    pub fn bytes(&self) -> usize {
+        self.rows.bytes() + self.later.iter().map(SpanRows::bytes).sum::<usize>()
+    }
+
     /// These files and what is read of the next one, drawn meanwhile, in turns. `rows` are kept.
     pub async fn preview(&mut self, name: String, rows: &mut SpanRows, told: &Told) -> Dataset {
         if self.is_empty() {
@@ -234,6 +239,7 @@ pub fn without(mut told: Told, part: &str) -> Told {
         "failed" => told.failed_over = None,
         "http-failed" => told.http_failed = None,
         "logical" => told.logical = None,
+        "sample" => told.sample = None,
         "columns" => told.columns.clear(),
         _ => {}
     }

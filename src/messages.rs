@@ -220,6 +220,8 @@ pub struct Summary {
     pub offered: String,
     /// The files that could not be read beside them.
     pub refused: Vec<Refused>,
+    /// The memory is full and not all was read: of how many traces one can be held, nearly.
+    pub full: Option<u32>,
     /// What was noticed, one sentence each.
     pub issues: Vec<IssueLine>,
     /// Spans in all.

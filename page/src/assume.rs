@@ -30,6 +30,7 @@ fn words(part: &str) -> (&'static str, &'static str) {
         "failed" => ("failed from", "How long a span took that failed"),
         "http-failed" => ("failed from HTTP", "The HTTP status of calls that failed"),
         "logical" => ("tries as one call:", "Tries of one call count as one call"),
+        "sample" => ("traces read: 1 of", "Of how many traces one is read"),
         _ => ("columns as told", ""),
     }
 }
@@ -112,7 +113,10 @@ fn open(app: &App, at: usize) {
             &[&dom.button("small", "take it back", "data-value", "")],
         );
     }
-    let free = matches!(it.part.as_str(), "zone" | "failed" | "http-failed");
+    let free = matches!(
+        it.part.as_str(),
+        "zone" | "failed" | "http-failed" | "sample"
+    );
     dom.show("assume-free", free);
     dom.input("assume-text").set_value(&it.value);
     dom.show("assume-problem", false);

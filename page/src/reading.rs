@@ -241,7 +241,7 @@ pub fn opened(app: &App, id: u32, summary: Summary) {
         state.inputs = inputs;
         state.detail = None;
     }
-    let refused = summary.refused.clone();
+    let (refused, full) = (summary.refused.clone(), summary.full);
     app.state_mut().summary = Some(Rc::new(summary));
     seek::forget(app);
     panes::forget(app);
@@ -250,7 +250,32 @@ pub fn opened(app: &App, id: u32, summary: Summary) {
     app.render_controls();
     app.request_frame();
     columns::was_read(app, &plan);
+    if let Some(of) = full {
+        offer_sample(app, of);
+    }
     refuse(app, plan, &refused);
+}
+
+/// Says that not all could be read, and offers to read some traces of all of it.
+fn offer_sample(app: &App, of: u32) {
+    let text = format!(
+        "The memory that a page may take is full, so the rest was not read. Of the whole, one of {of} traces would fit."
+    );
+    let app = app.rc();
+    let read = Box::new({
+        let app = app.clone();
+        move || {
+            let mut plan = Plan::new(app.state().inputs.clone(), app.view());
+            for it in &mut plan.inputs {
+                let mut told = told_of(&it.told);
+                told.sample = Some(of);
+                it.told = told.to_string();
+            }
+            read_given(&app, plan);
+        }
+    });
+    let action: notices::Action = ("Read these", read);
+    notices::ask(&app.dom, notices::READING, false, &text, vec![action]);
 }
 
 /// Says of each file that a link asked for that another was given instead; a name makes no other.

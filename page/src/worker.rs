@@ -26,6 +26,9 @@ use herdscope::view::Source;
 
 /// How long the engine reads before it lets messages in, in milliseconds.
 const TURN_MS: f64 = 8.0;
+
+/// The bytes that spans may take. WebAssembly has 4 GiB; what grows needs the old and the new for a moment.
+const ROOM: u64 = 3 << 30;
 /// How many bytes it takes at a time: a fraction of a turn.
 const SLICE: usize = 128 * 1024;
 /// How often it says how far it is, in milliseconds, when there is nothing new to draw.
@@ -65,7 +68,7 @@ pub fn start() -> Result<(), JsValue> {
     install_panic_hook(&scope);
     let thread = Rc::new(Thread {
         scope: scope.clone(),
-        engine: RefCell::new(Engine::new()),
+        engine: RefCell::new(Engine::with_room(ROOM)),
         reading: Cell::new(None),
         abort: RefCell::new(None),
         turns: Turns::new()?,
@@ -267,6 +270,11 @@ impl Thread {
             total: openings.iter().map(size).sum(),
         };
         for (at, opening) in openings.into_iter().enumerate() {
+            if self.engine().is_full() {
+                let why = "The memory for spans is full, so one of the files was not read.";
+                self.engine().skip(false, why.to_owned());
+                continue;
+            }
             let file = match opening.input {
                 Input::File { .. } => files.next(),
                 _ => None,
@@ -329,6 +337,10 @@ impl Thread {
                     bytes.close();
                     return objection.map_or(Ok(()), Err);
                 };
+                if self.engine().is_full() {
+                    bytes.close();
+                    return Ok(());
+                }
                 progress.bytes += before;
                 part.before = progress.bytes;
                 if let Some((at, n_files)) = part.of {

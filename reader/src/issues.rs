@@ -47,6 +47,7 @@ pub enum Code {
     NoService,
     SameId,
     GzRest,
+    MemoryFull,
 }
 
 impl Code {
@@ -89,6 +90,7 @@ impl Code {
             Code::NoService => "no_service",
             Code::SameId => "same_id",
             Code::GzRest => "gz_rest",
+            Code::MemoryFull => "memory_full",
         }
     }
 
@@ -193,6 +195,10 @@ impl Code {
             }
             Code::GzRest => {
                 "what follows the end of the gz data was left out: if spans are missing, download the file again"
+            }
+            Code::MemoryFull => {
+                "the memory for spans is full, so what comes after this row was not read: read one of several traces \
+                 of the whole file (sample=8)"
             }
         }
     }

@@ -308,6 +308,36 @@ impl SpanRows {
         }
     }
 
+    /// Leaves out the rows from `n_rows` on.
+    pub fn truncate(&mut self, n_rows: usize) {
+        for column in [
+            &mut self.trace,
+            &mut self.service,
+            &mut self.operation,
+            &mut self.instance,
+            &mut self.peer,
+            &mut self.message,
+            &mut self.row,
+            &mut self.breaker,
+        ] {
+            column.truncate(n_rows);
+        }
+        self.span.truncate(n_rows);
+        self.parent.truncate(n_rows);
+        self.start.truncate(n_rows);
+        self.duration.truncate(n_rows);
+        self.kind.truncate(n_rows);
+        self.outcome.truncate(n_rows);
+    }
+
+    /// How many bytes it will take when it has `n_more` rows, and when a table is made of it: columns grow to twice
+    /// their size, and sorting takes 40 bytes a row.
+    pub fn bytes_ahead(&self, n_more: usize) -> u64 {
+        let n_rows = self.len() + n_more;
+        let grows = n_rows > self.start.capacity();
+        self.bytes() as u64 * if grows { 2 } else { 1 } + 40 * n_rows as u64
+    }
+
     /// How many bytes it takes, those included that it has taken to grow.
     pub fn bytes(&self) -> usize {
         let names = [

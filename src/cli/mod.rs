@@ -95,7 +95,7 @@ struct Telling {
     /// (start=@ms: of the column that is found). zone=+02:00: the zone of times without one.
     /// dates=day-first: 3/4/2026 is in April. failed=2s: a span of that duration or longer failed.
     /// http-failed=400: an HTTP status from there on is a failure, too. logical=yes: tries of one
-    /// call count as one call.
+    /// call count as one call. sample=8: of 8 traces one is read, as a whole.
     #[arg(long = "as", value_name = "TEXT", verbatim_doc_comment)]
     told: Option<Told>,
     /// Shorthand for logical=yes or logical=no.

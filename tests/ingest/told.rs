@@ -4,6 +4,7 @@
 use herdscope::ingest::exporters::Field;
 use herdscope::ingest::time::Unit;
 use herdscope::ingest::{Limits, Reader, Reading, Told, Unmapped, Unreadable, UnreadableKind};
+use herdscope::issues::Code;
 use proptest::prelude::*;
 
 use crate::support::{print, read};
@@ -35,7 +36,7 @@ fn the_text_is_canonical() {
         "start=@timestamp",
         "start=%40ms",
         "service=a%2Cb,operation=50%25,attributes=one,attributes=two",
-        "zone=UTC,dates=day-first,failed=1.5s,http-failed=400,logical=yes",
+        "zone=UTC,dates=day-first,failed=1.5s,http-failed=400,logical=yes,sample=8",
         "zone=-03:30,dates=month-first,http-failed=500,logical=no",
     ];
     for text in same {
@@ -81,6 +82,8 @@ fn an_error_names_its_part() {
         ("failed=0s", "expected a duration like 2s"),
         ("http-failed=404", "expected http-failed=400"),
         ("logical=maybe", "expected logical=yes"),
+        ("sample=1", "expected sample=8"),
+        ("sample=0.5", "expected sample=8"),
         (
             "trace=a,trace=b",
             "\u{201c}trace=b\u{201d}, expected each part once",
@@ -264,6 +267,7 @@ proptest! {
         failed in prop::option::of(1u64..u64::MAX),
         http in prop::option::of(prop::sample::select(vec![400u16, 500])),
         logical: Option<bool>,
+        sample in prop::option::of(2u32..=1_000_000),
     ) {
         let fields: Vec<Field> = Field::all().collect();
         let unit = |at: usize| units[at].map(|it| [Unit::Ns, Unit::Us, Unit::Ms, Unit::S][it]);
@@ -277,6 +281,7 @@ proptest! {
             failed_over: failed,
             http_failed: http,
             logical,
+            sample,
         };
         told.columns.extend(attributes.into_iter().map(|it| (Field::Attributes, it)));
         let text = told.to_string();
@@ -287,4 +292,61 @@ proptest! {
     fn any_text_is_told_or_an_error(text in "\\PC{0,40}") {
         let _ = text.parse::<Told>();
     }
+}
+
+#[test]
+fn of_a_sample_traces_are_whole_and_the_same_in_every_file() {
+    // In one exporter's words and another's, with ids that are read quickly and others that are not.
+    let ids = |at: u32| match at % 3 {
+        0 => format!("{at:032x}"),
+        1 => format!("{:032x}", u128::from(at) << 90),
+        _ => format!("trace-{at}"),
+    };
+    let mut files = [
+        "trace_id,span_id,parent_span_id,service.name,name,kind,start_time,duration_ms,status\n"
+            .to_owned(),
+        "Trace ID,Span ID,Parent ID,service,operation,start,duration\n".to_owned(),
+    ];
+    for at in 0..3_000 {
+        let [trace, second] = [ids(at), format!("{:02}:{:02}", at / 60 % 60, at % 60)];
+        for span in 0..3 {
+            let (id, parent) = (
+                format!("{span:016x}"),
+                if span == 0 { "" } else { "0000000000000000" },
+            );
+            let time = format!("2026-01-05T10:{second}.00{span}Z");
+            files[0] += &format!(
+                "{trace},a{},{parent},web,GET,client,{time},30,OK\n",
+                &id[1..]
+            );
+            files[1] += &format!("{trace},b{},{parent},shop,GET,{time},30ms\n", &id[1..]);
+        }
+    }
+    let kept = |file: &str, as_text: &str| -> Vec<String> {
+        let reading = read_told(file, as_text).expect("spans");
+        let rows = &reading.rows;
+        let issue = reading.issues.iter().find(|it| it.code == Code::Sampled);
+        let left_out = issue.map_or(0, |it| it.count);
+        assert_eq!(rows.len() as u64 + left_out, 9_000, "{as_text}");
+        let mut traces: Vec<String> = (0..rows.len())
+            .map(|at| rows.trace_id(at).to_owned())
+            .collect();
+        traces.sort();
+        assert!(
+            traces.chunk_by(|a, b| a == b).all(|it| it.len() == 3),
+            "a trace is not whole"
+        );
+        traces.dedup();
+        traces
+    };
+    let columns = "trace=Trace ID,span=Span ID,parent=Parent ID,";
+    let [first, second] = ["sample=8".to_owned(), format!("{columns}sample=8")];
+    let traces = kept(&files[0], &first);
+    assert_eq!(traces, kept(&files[1], &second));
+    assert!(
+        (280..480).contains(&traces.len()),
+        "{} of 3,000",
+        traces.len()
+    );
+    assert_eq!(kept(&files[0], "").len(), 3_000);
 }

@@ -323,3 +323,48 @@ fn an_engine_with_nothing_loaded_answers() {
     assert!(engine.finish().is_err());
     engine.cancel();
 }
+
+#[test]
+fn when_memory_is_full_what_was_read_is_whole_and_some_of_all_traces_are_offered() {
+    let text = csv(40_000);
+    let read = |room: u64, told: &str| {
+        let mut engine = Engine::with_room(room);
+        engine.start();
+        let told = told.parse().expect("what can be told");
+        engine.next_file("big.csv".to_owned(), None, Some(text.len() as u64), told);
+        for chunk in text.as_bytes().chunks(10_001) {
+            engine.push(chunk, 1.0).expect("rows");
+            turns(&mut engine);
+            if engine.is_full() {
+                break;
+            }
+        }
+        let summary = loaded(&mut engine).expect("spans");
+        let n_seen = engine.frame(&request(None)).scene.spans;
+        assert_eq!(n_seen, summary.spans, "a valid table");
+        summary
+    };
+    // A push is thought to bring 65,536 rows.
+    let room = 8 << 20;
+    let full = read(room, "");
+    assert!((1_000..30_000).contains(&full.spans), "{}", full.spans);
+    let codes: Vec<&str> = full.issues.iter().map(|it| it.code.as_str()).collect();
+    assert_eq!(codes, ["memory_full"]);
+    let last = format!("row {} ", full.spans + 1);
+    assert!(
+        full.issues[0].message.starts_with(&last),
+        "{:?}",
+        full.issues
+    );
+    let of = full.full.expect("a sample");
+    let some = read(room, &format!("sample={of}"));
+    assert_eq!((some.full, some.issues[0].code.as_str()), (None, "sampled"));
+    let expected = 40_000 / u64::from(of);
+    assert!(
+        (expected / 2..expected * 2).contains(&some.spans),
+        "{of}: {}",
+        some.spans
+    );
+    let all = read(u64::MAX, "");
+    assert_eq!((all.spans, all.full), (40_000, None));
+}

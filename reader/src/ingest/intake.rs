@@ -93,6 +93,8 @@ pub(super) struct Intake {
     without_trace: Tally,
     sampled: Tally,
     rates: Rates,
+    /// Rows of traces that were not to be read.
+    pub(super) left_out: u64,
     coarse: Tally,
     /// Starts that are finer than seconds.
     fine: u64,
@@ -174,6 +176,11 @@ impl Intake {
         if exporter.ids_lost_zeros {
             let [a, b, c] = &mut buffers;
             (trace, span, parent) = (padded(trace, a), padded(span, b), padded(parent, c));
+        }
+        if sampling::is_left_out(trace.as_bytes(), plan.told.sample) {
+            self.left_out += 1;
+            (self.made_up, self.joined) = (made_up, joined);
+            return;
         }
         if is_no_parent(parent) {
             let references = rare(Field::References);
@@ -470,6 +477,7 @@ impl Intake {
             self.issues.forget(Code::SpreadsheetTimes);
         }
         let rates = self.rates.words();
+        let told = plan.told.sample.map(|of| format!("1 in {of}, as told"));
         let mut add = |code, tally: Tally, field, got| {
             if tally.count > 0 {
                 let column = plan.header(field);
@@ -486,6 +494,11 @@ impl Intake {
             Field::SampleRate
         };
         add(Code::Sampled, self.sampled, field, Some(&rates));
+        let left_out = Tally {
+            count: self.left_out,
+            first: 2,
+        };
+        add(Code::Sampled, left_out, Field::Trace, told.as_deref());
         if self.fine == 0 {
             add(Code::CoarseTimes, self.coarse, Field::Start, None);
         }

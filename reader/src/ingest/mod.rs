@@ -136,6 +136,19 @@ pub struct Reading {
     pub issues: Issues,
 }
 
+impl Reading {
+    /// What is left of it when nothing after the first `n_rows` rows is to be held.
+    pub fn cut(&mut self, n_rows: usize) {
+        self.rows.truncate(n_rows);
+        let last = self.rows.row.last().map(|&it| it.into());
+        // The end was not the file's.
+        for code in [Code::RowTruncated, Code::QuoteOpen, Code::JsonBroken] {
+            self.issues.forget(code);
+        }
+        self.issues.note(Code::MemoryFull, last, None, None);
+    }
+}
+
 /// What was assumed; `None` where the file says it itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Assumed {

@@ -14,6 +14,7 @@ use super::exporters::Field;
 use super::ids::is_no_parent;
 use super::intake::{Intake, LONGEST, Record, STARTS, bare};
 use super::plan::{ABSENT, Plan};
+use super::sampling;
 use super::time::{Mark, Stamp, Told, Unit, parse_duration};
 use crate::rows::Made;
 
@@ -178,6 +179,10 @@ impl Intake {
         let Some(is_root) = is_root(plan, trace, span, parent) else {
             return Taken::No;
         };
+        if sampling::is_left_out(trace, plan.told.sample) {
+            self.left_out += 1;
+            return Taken::Yes;
+        }
         self.note_stamp(start, plan, row);
         let ids = [trace, span, if is_root { b"" } else { parent }];
         let row = u32::try_from(row).unwrap_or(u32::MAX);

@@ -1,11 +1,18 @@
-//! How many of the spans were kept, where a file tells.
+//! How many of the spans were kept, where a file tells; and which traces are kept here.
 //!
 //! Owns the two ways to tell: OpenTelemetry's threshold in the trace state (`ot=th:c`) and a column of
 //! rates. Invariant: integers; a rate is how many spans one stands for, in hundredths. O(length). Pinned
 //! by `tests` and `tests/ingest/edge.rs`.
 
+use herdscope_cells::words;
+
 use super::time::{self, Unit, parse_duration};
 use crate::parts;
+
+/// Whether a trace is not the one of so many that is read.
+pub(super) fn is_left_out(trace: &[u8], of: Option<u32>) -> bool {
+    of.is_some_and(|of| !words::hash(trace).is_multiple_of(of.into()))
+}
 
 /// The rates met.
 #[derive(Clone, Copy, Debug, Default)]

@@ -8,6 +8,7 @@
 //! `tests/ingest/told.rs`.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use super::exporters::Field;
@@ -36,6 +37,8 @@ pub struct Told {
     pub http_failed: Option<u16>,
     /// The attempts of one logical call are counted as one call.
     pub logical: Option<bool>,
+    /// Of so many traces one is read, as a whole; which, their ids decide.
+    pub sample: Option<u32>,
 }
 
 /// A part of the text that cannot be used.
@@ -60,7 +63,7 @@ impl std::error::Error for ToldError {}
 
 const A_PART: &str = "FIELD=COLUMN with a field of trace, span, parent, start, end, duration, service, operation, \
      kind, status, error, success, http, grpc, message, instance, peer, attributes \u{2026}, or one of \
-     zone=+02:00, dates=day-first, failed=2s, http-failed=400, logical=yes";
+     zone=+02:00, dates=day-first, failed=2s, http-failed=400, logical=yes, sample=8";
 
 impl Told {
     /// Whether nothing is said.
@@ -83,6 +86,7 @@ impl Told {
             failed_over: other.failed_over.or(self.failed_over),
             http_failed: other.http_failed.or(self.http_failed),
             logical: other.logical.or(self.logical),
+            sample: other.sample.or(self.sample),
         }
     }
 
@@ -147,6 +151,11 @@ impl Told {
                 };
                 once(&mut self.logical, yes, "logical=yes or logical=no")
             }
+            "sample" => once(
+                &mut self.sample,
+                value.parse().ok().filter(|it| SAMPLES.contains(it)),
+                "sample=8 for one of 8 traces, 2 to 1,000,000",
+            ),
             _ => self.take_column(Field::named(key).ok_or(A_PART)?, value),
         }
     }
@@ -177,6 +186,9 @@ impl Told {
         Ok(())
     }
 }
+
+/// Of how many traces one can be read.
+const SAMPLES: RangeInclusive<u32> = 2..=1_000_000;
 
 fn in_order(columns: Vec<(Field, String)>) -> Vec<(Field, String)> {
     order::sorted(columns, &mut Ord::cmp)
@@ -264,6 +276,9 @@ impl fmt::Display for Told {
         }
         if let Some(yes) = self.logical {
             add(&mut text, "logical", if yes { "yes" } else { "no" });
+        }
+        if let Some(of) = self.sample {
+            add(&mut text, "sample", &of.to_string());
         }
         to.write_str(text.strip_prefix(',').unwrap_or(&text))
     }
