@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use xtask::{Result, bench, checks, files::Server, fuzz, generate, page, shorten, tools::Toolbox};
+use xtask::{Result, bench, checks, files::Server, fuzz, generate, pack, page, tools::Toolbox};
 
 const HELP: &str = "\
 Usage: cargo xtask COMMAND
@@ -34,11 +34,9 @@ fn main() -> ExitCode {
         ["fuzz", rest @ ..] => fuzz::fuzz(rest),
         ["dist"] => dist(),
         // Trunk's own, in the middle of a build.
-        ["shorten"] => match std::env::var_os("TRUNK_STAGING_DIR") {
-            Some(folder) => shorten::shorten(folder.as_ref()),
-            None => {
-                Err("`cargo xtask shorten` is for trunk, which says where the page is".to_owned())
-            }
+        ["pack"] => match std::env::var_os("TRUNK_STAGING_DIR") {
+            Some(folder) => pack::pack(folder.as_ref()),
+            None => Err("`cargo xtask pack` is for trunk, which says where the page is".to_owned()),
         },
         ["help" | "--help" | "-h"] => {
             print!("{HELP}\nChecks for --only:\n{}", checks::list());

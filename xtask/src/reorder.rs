@@ -1,8 +1,8 @@
 //! The order of the functions in the page's wasm.
 //!
-//! gzip finds what repeats within the last 32 kB alone. Functions that resemble each other therefore follow
+//! What repeats takes fewer bits the nearer it was. Functions that resemble each other therefore follow
 //! one upon the other: always the one that has most in common with those just before it, which takes a
-//! fiftieth off the page. Owns that order and the new numbers. Invariant: a function's number changes in every
+//! hundredth off the packed page. Owns that order and the new numbers. Invariant: a function's number changes in every
 //! place that says it or in none, and nothing else changes but that their names go, if there are any. Pinned
 //! by `tests` below, and by every browser test. Cost: a second, in the build.
 
@@ -14,7 +14,7 @@ use crate::wasm::{self, Bytes};
 const RUN: usize = 6;
 /// A run that more functions have is everywhere: it is found in any order.
 const COMMON: usize = 300;
-/// How far back gzip looks, in bytes.
+/// How far back functions are compared, in bytes: with more, what is near counts too little.
 const REACH: usize = 32 << 10;
 /// Added to the number of a function's runs, lest the smallest come first for a single run in common.
 const SMALL: f64 = 20.0;

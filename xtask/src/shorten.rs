@@ -1,59 +1,22 @@
 //! Short names between the page's wasm and its glue.
 //!
 //! wasm-bindgen calls what the wasm imports by long names with a hash, some three hundred of them, each in
-//! both files: a fortieth of the page's weight. Trunk calls this when both are made. Owns the renaming; the order of
-//! functions is `reorder`'s, the minifying of scripts and styles esbuild's. Invariant: a name is given up in both
-//! files or in none; what the wasm exports keeps its name. Pinned by `tests` below, and by every browser test.
+//! both files: a fortieth of the page's weight. `pack` calls this. Owns the renaming; the order of
+//! functions is `reorder`'s. Invariant: a name is given up in both files or in none; what the wasm exports keeps its name. Pinned by `tests` below, and by every browser test.
 
 use std::collections::HashMap;
-use std::ffi::OsString;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use crate::run::{find, run, say};
+use crate::reorder;
 use crate::wasm::{self, Bytes};
-use crate::{Result, reorder};
-
-/// What minifies scripts and styles, on PATH.
-const ESBUILD: &str = "esbuild";
 
 /// Names shorter than this are kept.
 const LONG: usize = 6;
 
-/// Shortens the names in the glue and the wasm of a built page.
-pub fn shorten(folder: &Path) -> Result<()> {
-    let names = fs::read_dir(folder)
-        .map_err(|error| format!("cannot list {}: {error}", folder.display()))?;
-    let files: Vec<PathBuf> = names.flatten().map(|it| it.path()).collect();
-    let is_wasm = |it: &&PathBuf| it.to_string_lossy().ends_with("_bg.wasm");
-    let wasm = files
-        .iter()
-        .find(is_wasm)
-        .ok_or_else(|| format!("{} holds no page's wasm", folder.display()))?;
-    let glue = wasm.to_string_lossy().replace("_bg.wasm", ".js");
-    let read = |path: &Path| {
-        fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
-    };
-    let module = read(wasm)?;
-    let text = String::from_utf8(read(Path::new(&glue))?)
-        .map_err(|_| format!("{glue} is no UTF-8 text"))?;
-    let broken = || format!("{} is no wasm module", wasm.display());
-    let short = short_names(&module).ok_or_else(broken)?;
-    let module = renamed(&module, &short).ok_or_else(broken)?;
-    let module = reorder::reordered(&module).ok_or_else(broken)?;
-    let write = |path: &Path, bytes: &[u8]| {
-        fs::write(path, bytes).map_err(|error| format!("cannot write {}: {error}", path.display()))
-    };
-    write(wasm, &module)?;
-    write(Path::new(&glue), glued(&text, &short).as_bytes())?;
-    let of = |kind: &'static str| files.iter().filter(move |it| has_ending(it, kind));
-    let scripts: Vec<&Path> = of("js").chain(of("css")).map(PathBuf::as_path).collect();
-    minify(&scripts)
-}
-
-fn has_ending(path: &Path, ending: &str) -> bool {
-    path.extension().is_some_and(|it| it == ending)
+/// The module and its glue with short names; `None` if it is no module.
+pub fn shorten(module: &[u8], glue: &str) -> Option<(Vec<u8>, String)> {
+    let short = short_names(module)?;
+    let module = reorder::reordered(&renamed(module, &short)?)?;
+    Some((module, glued(glue, &short)))
 }
 
 type Names = HashMap<String, String>;
@@ -133,24 +96,6 @@ fn glued(text: &str, short: &Names) -> String {
         rest = &after[between..];
     }
     out
-}
-
-/// The scripts and styles without what is for readers alone, where esbuild is at hand.
-fn minify(files: &[&Path]) -> Result<()> {
-    let Some(esbuild) = find(ESBUILD) else {
-        say("no esbuild here: the page's scripts and styles stay as they are, a little larger");
-        return Ok(());
-    };
-    for file in files {
-        let mut out = OsString::from("--outfile=");
-        out.push(file);
-        run(Command::new(&esbuild)
-            .args(["--minify", "--charset=utf8", "--log-level=warning"])
-            .arg("--allow-overwrite")
-            .arg(out)
-            .arg(file))?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ fn weigh(folder: &Path) -> Result<Vec<Weight>> {
     for entry in fs::read_dir(folder).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
         let counts = path.extension().is_some_and(|it| {
-            ["wasm", "js", "css", "html"]
+            ["wasm", "xz", "js", "css", "html"]
                 .iter()
                 .any(|counted| it == *counted)
         });
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn only_code_and_styles_count() {
         let files = [
-            ("a.wasm", ""),
+            ("a.wasm.xz", ""),
             ("b.css", ""),
             ("c.csv", ""),
             ("d.png", ""),
@@ -153,7 +153,7 @@ mod tests {
             .map(|it| it.name)
             .collect();
         names.sort();
-        assert_eq!(names, ["a.wasm", "b.css", "e.js"]);
+        assert_eq!(names, ["a.wasm.xz", "b.css", "e.js"]);
     }
 
     #[test]

@@ -259,7 +259,7 @@ fn npm_install(package: &str, version: &str, root: &Path) -> Result<()> {
     )
 }
 
-/// A file of an npm package that a benchmark runs beside ours, installed when it is missing.
+/// A file of an npm package, installed when it is missing.
 pub fn npm_file(package: &str, version: &str, file: &str) -> Result<PathBuf> {
     let root = cache()?.join(format!("{package}-{version}"));
     let path = root.join("node_modules").join(package).join(file);
@@ -274,6 +274,13 @@ pub fn npm_file(package: &str, version: &str, file: &str) -> Result<PathBuf> {
     }
 }
 
+/// The script that holds the unpacker of the page's wasm; `None` where there is no npm.
+pub fn unpacker() -> Result<Option<PathBuf>> {
+    find("npm")
+        .map(|_| npm_file("xz-decompress", "0.2.3", "dist/package/xz-decompress.js"))
+        .transpose()
+}
+
 fn has_version(program: &Path, version: &str) -> bool {
     output(Command::new(program).arg("--version"))
         .is_some_and(|text| text.split_whitespace().any(|word| word == version))
@@ -285,7 +292,7 @@ pub struct Toolbox {
 }
 
 impl Toolbox {
-    /// Finds or installs the wasm target, trunk, wasm-bindgen, wasm-opt and esbuild.
+    /// Finds or installs the wasm target, trunk, wasm-bindgen, wasm-opt, esbuild and the unpacker.
     pub fn for_page() -> Result<Toolbox> {
         ensure_wasm_target()?;
         let mut folders = Vec::new();
@@ -294,6 +301,7 @@ impl Toolbox {
         folders.extend(ensure_wasm_opt()?);
         if find("npm").is_some() {
             folders.extend(ESBUILD.ensure()?);
+            unpacker()?;
         }
         Ok(Toolbox {
             path: path_with(&folders)?,

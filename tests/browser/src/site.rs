@@ -15,11 +15,15 @@ pub struct Site {
 impl Site {
     /// Serves the page that `HERDSCOPE_PKG` names, or the workspace's `pkg/`.
     pub fn start() -> Result<Site> {
-        let folder = match env::var_os("HERDSCOPE_PKG").filter(|it| !it.is_empty()) {
+        Site::of(&Site::built())
+    }
+
+    /// The folder of that page.
+    pub fn built() -> PathBuf {
+        match env::var_os("HERDSCOPE_PKG").filter(|it| !it.is_empty()) {
             Some(folder) => PathBuf::from(folder),
             None => xtask::page::folder(),
-        };
-        Site::of(&folder)
+        }
     }
 
     /// Serves the page in this folder.

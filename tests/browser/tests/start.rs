@@ -1,9 +1,13 @@
-//! The page as it comes: the sample drawn, in every theme and size, from any folder of a host.
+//! The page as it comes: the sample drawn, in every theme and size, from any folder of a host; and why it does not
+//! start, where it cannot.
+
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use herdscope::format;
 use herdscope::view::View;
 use herdscope_browser_tests::files::Folder;
-use herdscope_browser_tests::{Page, Point, Result, Truth, suite};
+use herdscope_browser_tests::{Failure, Page, Point, Result, Site, Truth, suite};
 use serde_json::json;
 
 suite!(
@@ -13,6 +17,7 @@ suite!(
     nothing_is_wider_than_the_window,
     the_tools_fit_in_a_row,
     a_file_without_calls_says_so,
+    what_keeps_it_from_starting_is_said,
 );
 
 fn texts(page: &Page, selector: &str) -> Result<Vec<String>> {
@@ -205,4 +210,57 @@ fn a_file_without_calls_says_so(page: &mut Page) -> Result<()> {
     page.show("/")?;
     assert!(!page.is_shown("#states-none")?);
     Ok(())
+}
+
+/// The page with a file of it other than it was built, or missing.
+fn what_keeps_it_from_starting_is_said(page: &mut Page) -> Result<()> {
+    type Change = fn(&[u8]) -> Option<Vec<u8>>;
+    let cases: [(&str, Change, &str); 6] = [
+        (
+            ".wasm.xz",
+            |it| Some(it[..it.len() / 2].to_vec()),
+            "cut off",
+        ),
+        (
+            ".wasm.xz",
+            |it| Some(it[..it.len() - 1].to_vec()),
+            "cut off",
+        ),
+        (
+            ".wasm.xz",
+            |it| {
+                let mut damaged = it.to_vec();
+                damaged[it.len() / 3] ^= 1;
+                Some(damaged)
+            },
+            "is damaged",
+        ),
+        (".wasm.xz", |_| None, "404"),
+        (".wasm", |_| None, "404"),
+        (".js", |_| None, "imported module"),
+    ];
+    for (ending, change, said) in cases {
+        let folder = Folder::new()?;
+        for file in files_of(&Site::built())? {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            let content = fs::read(&file).map_err(|it| it.to_string())?;
+            let content = match name.ends_with(ending) && name != "worker.js" {
+                true => change(&content),
+                false => Some(content),
+            };
+            content.map(|it| folder.write(&name, it)).transpose()?;
+        }
+        let site = Site::of(folder.path())?;
+        page.open(&site.url("/"))?;
+        let text = page.wait_for_message(&["cannot start", said, "Load the page again"]);
+        text.map_err(|error| Failure::new(format!("{ending}, {said}: {error}")))?;
+        page.take_errors()?;
+    }
+    Ok(())
+}
+
+fn files_of(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder).map_err(|it| it.to_string())?;
+    let paths = entries.flatten().map(|it| it.path());
+    Ok(paths.filter(|it| it.is_file()).collect())
 }
