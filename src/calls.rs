@@ -9,6 +9,7 @@
 //! O(spans · log). Pinned by `tests/it/calls.rs`.
 
 use std::cmp::Reverse;
+use std::ops::Range;
 
 use crate::column::Column;
 use crate::index::Numbers;
@@ -130,49 +131,27 @@ pub async fn finding_edges(table: &SpanTable) -> Vec<Edge> {
     pause().await;
     let routes = Routes::learn(table, &links, &passing);
     pause().await;
-    let mut number = Numbers::default();
-    let mut found: Vec<Found> = Vec::new();
-    for (n_before, (at, from)) in links.calls(table).enumerate() {
-        if (n_before + 1).is_multiple_of(A_TURN) {
-            pause().await;
-        }
-        if passing[from.0 as usize].is_some() {
-            continue;
-        }
-        let (to, via) = match table.service[at] == from {
-            true => routes.callee(table, &links, at),
-            false => routes.follow(table, &links, at),
-        };
-        let number = number.of(u64::from(from.0) << 32 | u64::from(to)) as usize;
-        if number == found.len() {
-            found.push(Found {
-                from,
-                to,
-                spans: Vec::new(),
-                via: Vec::new(),
-            });
-        }
-        let edge = &mut found[number];
-        edge.spans.push(at as u32);
-        if via.len() > edge.via.len() {
-            edge.via = via;
-        }
+    let mut found = Found::default();
+    for first in (0..table.len()).step_by(A_TURN) {
+        let last = table.len().min(first + A_TURN);
+        found.add(table, &links, &routes, first..last);
+        pause().await;
     }
-    let name = |service: ServiceIdx| table.service_name(service).to_owned();
     drop(links);
-    let mut edges = Vec::with_capacity(found.len());
-    for it in found {
+    let name = |service: ServiceIdx| table.service_name(service).to_owned();
+    let mut edges = Vec::with_capacity(found.edges.len());
+    for it in found.edges {
         let calls = calls(table, Some(it.from), it.spans).await;
         pause().await;
+        let retries = Retries::of(table, &calls);
         edges.push(Edge {
             from: name(it.from),
-            to: if it.to == NONE {
-                UNKNOWN_CALLEE.to_owned()
-            } else {
-                table.names.get(it.to).to_owned()
+            to: match it.to {
+                NONE => UNKNOWN_CALLEE.to_owned(),
+                to => table.names.get(to).to_owned(),
             },
             via: it.via.into_iter().map(name).collect(),
-            retries: Retries::of(table, &calls),
+            retries,
             calls,
         });
         pause().await;
@@ -188,12 +167,49 @@ pub async fn finding_edges(table: &SpanTable) -> Vec<Edge> {
 /// So many calls are gone through in a turn.
 const A_TURN: usize = 1 << 18;
 
-/// An edge while its spans are gathered.
+/// Edges while their spans are gathered.
+#[derive(Default)]
 struct Found {
+    number: Numbers,
+    edges: Vec<FoundEdge>,
+}
+
+/// One of them.
+struct FoundEdge {
     from: ServiceIdx,
     to: u32,
     spans: Vec<u32>,
     via: Vec<ServiceIdx>,
+}
+
+impl Found {
+    /// Adds the calls that some of the spans stand for.
+    #[inline(never)]
+    fn add(&mut self, table: &SpanTable, links: &Links, routes: &Routes<'_>, part: Range<usize>) {
+        for (at, from) in links.calls(table, part) {
+            if routes.passing[from.0 as usize].is_some() {
+                continue;
+            }
+            let (to, via) = match table.service[at] == from {
+                true => routes.callee(table, links, at),
+                false => routes.follow(table, links, at),
+            };
+            let number = self.number.of(u64::from(from.0) << 32 | u64::from(to)) as usize;
+            if number == self.edges.len() {
+                self.edges.push(FoundEdge {
+                    from,
+                    to,
+                    spans: Vec::new(),
+                    via: Vec::new(),
+                });
+            }
+            let edge = &mut self.edges[number];
+            edge.spans.push(at as u32);
+            if via.len() > edge.via.len() {
+                edge.via = via;
+            }
+        }
+    }
 }
 
 /// The traces as calls from outside: their roots and orphans, in columns like those of an edge. What
@@ -211,23 +227,27 @@ pub const UNKNOWN_CALLEE: &str = "unknown";
 /// "error" do not tell them from others. Changes `table.outcome` and the edges' calls alike.
 pub async fn mark_timeouts(table: &mut SpanTable, edges: &mut [Edge]) {
     for edge in edges {
+        mark_timeouts_of(table, &mut edge.calls);
         pause().await;
-        let calls = &mut edge.calls;
-        let of = |outcome: CallOutcome| -> Vec<u64> {
-            let those = (0..calls.len()).filter(|&at| calls.outcome[at] == outcome);
-            let mut durations: Vec<u64> = those.map(|at| calls.duration(at)).collect();
-            order::sort_numbers(&mut durations);
-            durations
-        };
-        let in_use = timeouts_in_use(&of(CallOutcome::Failure), &of(CallOutcome::Success));
-        for at in 0..calls.len() {
-            let cut = in_use
-                .iter()
-                .any(|&timeout| just_above(timeout).contains(&calls.duration(at)));
-            if calls.outcome[at] == CallOutcome::Failure && cut {
-                calls.outcome[at] = CallOutcome::TimedOut;
-                table.outcome[calls.span[at].0 as usize] = Outcome::TimedOut;
-            }
+    }
+}
+
+#[inline(never)]
+fn mark_timeouts_of(table: &mut SpanTable, calls: &mut Calls) {
+    let of = |outcome: CallOutcome| -> Vec<u64> {
+        let those = (0..calls.len()).filter(|&at| calls.outcome[at] == outcome);
+        let mut durations: Vec<u64> = those.map(|at| calls.duration(at)).collect();
+        order::sort_numbers(&mut durations);
+        durations
+    };
+    let in_use = timeouts_in_use(&of(CallOutcome::Failure), &of(CallOutcome::Success));
+    for at in 0..calls.len() {
+        let cut = in_use
+            .iter()
+            .any(|&timeout| just_above(timeout).contains(&calls.duration(at)));
+        if calls.outcome[at] == CallOutcome::Failure && cut {
+            calls.outcome[at] = CallOutcome::TimedOut;
+            table.outcome[calls.span[at].0 as usize] = Outcome::TimedOut;
         }
     }
 }
@@ -290,7 +310,7 @@ pub fn proposed_failed_over(edges: &[Edge]) -> Option<u64> {
 }
 
 /// Where calls end that a timeout cut: up to 2 % or 50 ms above it, whichever is more.
-pub(crate) fn just_above(timeout: u64) -> std::ops::Range<u64> {
+pub(crate) fn just_above(timeout: u64) -> Range<u64> {
     timeout..timeout + (timeout / 50).max(50_000_000)
 }
 
@@ -310,6 +330,7 @@ struct Links {
 }
 
 impl Links {
+    #[inline(never)]
     fn of(table: &SpanTable) -> Links {
         let mut child = Column::of(NONE, table.len());
         let mut fans_out = Column::of(false, table.len());
@@ -331,8 +352,12 @@ impl Links {
         Links { child, fans_out }
     }
 
-    /// Every call: the span that stands for it, and its caller.
-    fn calls(&self, table: &SpanTable) -> impl Iterator<Item = (usize, ServiceIdx)> {
+    /// Every call among some spans: the span that stands for it, and its caller.
+    fn calls(
+        &self,
+        table: &SpanTable,
+        part: Range<usize>,
+    ) -> impl Iterator<Item = (usize, ServiceIdx)> {
         let received = |at: usize| match table.parent(SpanIdx(at as u32)) {
             Parent::Span(SpanIdx(parent)) => {
                 let parent = parent as usize;
@@ -342,7 +367,7 @@ impl Links {
             Parent::Root | Parent::Missing => None,
         };
         let made = |at: usize| self.is_call(table, at).then(|| (at, table.service[at]));
-        (0..table.len()).flat_map(move |at| received(at).into_iter().chain(made(at)))
+        part.flat_map(move |at| received(at).into_iter().chain(made(at)))
     }
 
     fn child(&self, at: usize) -> Option<usize> {
@@ -373,6 +398,7 @@ fn is_refused(table: &SpanTable, at: usize) -> bool {
 /// Where each service passes its calls on to, if passing on is all it does: every span of it is a
 /// call received (or that call's one client span of the same name), none makes more than one call,
 /// and nine in ten make one.
+#[inline(never)]
 fn pass_through(table: &SpanTable, links: &Links) -> Column<Option<ServiceIdx>> {
     #[derive(Clone, Default)]
     struct Seen {
@@ -457,6 +483,7 @@ impl Clue {
 }
 
 impl<'a> Routes<'a> {
+    #[inline(never)]
     fn learn(
         table: &SpanTable,
         links: &Links,
@@ -566,61 +593,77 @@ impl Tally {
 
 /// The columns of calls that `caller` made, which is the parent where the span is the callee's; without
 /// a caller, each span is its own.
-async fn calls(table: &SpanTable, caller: Option<ServiceIdx>, mut spans: Vec<u32>) -> Calls {
-    let start = |at: u32| order::of_time(table.start[at as usize]);
-    order::sort_by(&mut spans, &start, &mut |a, b| {
-        table.compare_ids(SpanIdx(a), SpanIdx(b))
-    });
+async fn calls(table: &SpanTable, caller: Option<ServiceIdx>, spans: Vec<u32>) -> Calls {
+    let mut calls = Calls::begun(table, spans);
     pause().await;
-    let spans: Column<SpanIdx> = spans.into_iter().map(SpanIdx).collect();
-    let column = |span: &SpanIdx| span.0 as usize;
-    let instance = |span: &SpanIdx| match table.parent(*span) {
-        Parent::Span(parent) if caller.is_some_and(|it| it != table.service[column(span)]) => {
-            table.instance[column(&parent)]
+    calls.take_instances(table, caller);
+    pause().await;
+    calls.take_ends(table);
+    calls
+}
+
+impl Calls {
+    #[inline(never)]
+    fn begun(table: &SpanTable, mut spans: Vec<u32>) -> Calls {
+        let start = |at: u32| order::of_time(table.start[at as usize]);
+        order::sort_by(&mut spans, &start, &mut |a, b| {
+            table.compare_ids(SpanIdx(a), SpanIdx(b))
+        });
+        Calls {
+            start: spans.iter().map(|&at| table.start[at as usize]).collect(),
+            span: spans.into_iter().map(SpanIdx).collect(),
+            ..Calls::default()
         }
-        _ => table.instance[column(span)],
-    };
-    let mut instance: Column<u32> = spans.iter().map(instance).collect();
-    let mut numbers = Numbers::default();
-    for name in instance.iter_mut() {
-        *name = numbers.of((*name).into());
     }
-    let name_of = |number: u32| numbers.keys()[number as usize] as u32;
-    let key = |number: u32| {
-        let name = name_of(number);
-        (name == NONE, table.names.get(name))
-    };
-    let by_name = order::sorted_indices(numbers.keys().len(), &mut |a, b| key(a).cmp(&key(b)));
-    let mut place = Column::of(0, by_name.len());
-    for (at, &number) in by_name.iter().enumerate() {
-        place[number as usize] = at as u32;
+
+    #[inline(never)]
+    fn take_instances(&mut self, table: &SpanTable, caller: Option<ServiceIdx>) {
+        let mut numbers = Numbers::default();
+        for &span in &self.span {
+            let at = span.0 as usize;
+            let name = match table.parent(span) {
+                Parent::Span(parent) if caller.is_some_and(|it| it != table.service[at]) => {
+                    table.instance[parent.0 as usize]
+                }
+                _ => table.instance[at],
+            };
+            self.instance.push(numbers.of(name.into()));
+        }
+        let name_of = |number: u32| numbers.keys()[number as usize] as u32;
+        let key = |number: u32| {
+            let name = name_of(number);
+            (name == NONE, table.names.get(name))
+        };
+        let by_name = order::sorted_indices(numbers.keys().len(), &mut |a, b| key(a).cmp(&key(b)));
+        let mut place = Column::of(0, by_name.len());
+        for (at, &number) in by_name.iter().enumerate() {
+            place[number as usize] = at as u32;
+            let name = name_of(number);
+            let text = (name != NONE).then(|| table.names.get(name).to_owned());
+            self.instances.push(text);
+        }
+        for number in self.instance.iter_mut() {
+            *number = place[*number as usize];
+        }
     }
-    for number in instance.iter_mut() {
-        *number = place[*number as usize];
-    }
-    pause().await;
-    let end: Column<i64> = spans.iter().map(|&it| table.end(it)).collect();
-    let mut by_end: Vec<u32> = (0..end.len() as u32).collect();
-    order::sort_by_number(&mut by_end, &|at| order::of_time(end[at as usize]));
-    pause().await;
-    let outcome = |span: &SpanIdx| match table.outcome[column(span)] {
-        Outcome::Rejected => CallOutcome::Rejected,
-        _ if table.duration[column(span)] == UNKNOWN_DURATION => CallOutcome::Unknown,
-        Outcome::Success => CallOutcome::Success,
-        Outcome::Failure => CallOutcome::Failure,
-        Outcome::TimedOut => CallOutcome::TimedOut,
-    };
-    Calls {
-        start: spans.iter().map(|it| table.start[column(it)]).collect(),
-        outcome: spans.iter().map(outcome).collect(),
-        instance,
-        instances: by_name
-            .iter()
-            .map(|&number| name_of(number))
-            .map(|name| (name != NONE).then(|| table.names.get(name).to_owned()))
-            .collect(),
-        span: spans,
-        end,
-        by_end: by_end.into(),
+
+    #[inline(never)]
+    fn take_ends(&mut self, table: &SpanTable) {
+        self.end = self.span.iter().map(|&it| table.end(it)).collect();
+        let mut by_end: Vec<u32> = (0..self.end.len() as u32).collect();
+        let end = &self.end;
+        order::sort_by_number(&mut by_end, &|at| order::of_time(end[at as usize]));
+        self.by_end = by_end.into();
+        let outcome = |span: &SpanIdx| {
+            let at = span.0 as usize;
+            match table.outcome[at] {
+                Outcome::Rejected => CallOutcome::Rejected,
+                _ if table.duration[at] == UNKNOWN_DURATION => CallOutcome::Unknown,
+                Outcome::Success => CallOutcome::Success,
+                Outcome::Failure => CallOutcome::Failure,
+                Outcome::TimedOut => CallOutcome::TimedOut,
+            }
+        };
+        self.outcome = self.span.iter().map(outcome).collect();
     }
 }

@@ -124,12 +124,22 @@ impl Dataset {
 
     /// [`Dataset::judge`] in turns.
     pub(crate) async fn judging(&mut self, failed_over: Option<u64>, logical: Option<bool>) {
-        for told in self
-            .files
-            .iter_mut()
-            .map(|it| &mut it.told)
-            .chain([&mut self.told])
-        {
+        self.fail(failed_over, logical);
+        self.edges = calls::finding_edges(&self.table).await;
+        calls::mark_timeouts(&mut self.table, &mut self.edges).await;
+        self.levels = Levels::building(&self.table).await;
+        self.arrivals = match self.edges.is_empty() {
+            true => calls::arrivals(&self.table).await,
+            false => Calls::default(),
+        };
+        self.count_tries();
+    }
+
+    /// Heeds what is said in the table's outcomes.
+    #[inline(never)]
+    fn fail(&mut self, failed_over: Option<u64>, logical: Option<bool>) {
+        let of_files = self.files.iter_mut().map(|it| &mut it.told);
+        for told in of_files.chain([&mut self.told]) {
             (told.failed_over, told.logical) = (failed_over, logical);
         }
         self.issues = self.noticed.clone();
@@ -138,22 +148,20 @@ impl Dataset {
             self.issues.forget(Code::NoStatus);
             self.table.fail_from(ns, &mut self.issues);
         }
-        self.edges = calls::finding_edges(&self.table).await;
-        calls::mark_timeouts(&mut self.table, &mut self.edges).await;
-        self.levels = Levels::building(&self.table).await;
-        self.failed_over_proposed = match failed_over {
+    }
+
+    /// Heeds what is said in the edges' calls.
+    #[inline(never)]
+    fn count_tries(&mut self) {
+        self.failed_over_proposed = match self.told.failed_over {
             None if self.tells_no_failures() => calls::proposed_failed_over(&self.edges),
             _ => None,
         };
-        if logical == Some(true) {
+        if self.told.logical == Some(true) {
             for edge in &mut self.edges {
                 edge.calls = retries::logical(&self.table, &edge.calls);
             }
         }
-        self.arrivals = match self.edges.is_empty() {
-            true => calls::arrivals(&self.table).await,
-            false => Calls::default(),
-        };
     }
 
     /// How many bytes it takes, nearly: of calls and blocks of spans half of what the table takes.

@@ -109,15 +109,24 @@ impl Files {
     /// [`Files::build`] in turns.
     pub async fn building(mut self) -> Dataset {
         self.join().await;
-        let Files {
-            mut facts,
-            mut rows,
-            issues,
-            ..
-        } = self;
-        if facts.len() > 1 {
-            twins::join(&mut rows);
+        if self.facts.len() > 1 {
+            twins::join(&mut self.rows);
         }
+        pause().await;
+        let name = joined(self.facts.iter().map(|it| it.name.as_str()));
+        let mut dataset = Dataset::unjudged(name, &mut self.rows, false).await;
+        self.describe(&mut dataset);
+        let (failed_over, logical) = (dataset.told.failed_over, dataset.told.logical);
+        dataset.judging(failed_over, logical).await;
+        dataset
+    }
+
+    /// Tells a dataset of these files what they were read as.
+    #[inline(never)]
+    fn describe(self, dataset: &mut Dataset) {
+        let Files {
+            mut facts, issues, ..
+        } = self;
         let (mut all, mut told) = (None, Told::default());
         for it in &facts {
             all = Some(all.map_or(it.assumed, |all| both(all, it.assumed)));
@@ -131,7 +140,6 @@ impl Files {
                 ..Told::default()
             };
         }
-        let name = joined(facts.iter().map(|it| it.name.as_str()));
         let mut noticed = Issues::default();
         for (it, facts_of) in issues.into_iter().zip(&facts) {
             match facts.len() {
@@ -139,9 +147,8 @@ impl Files {
                 _ => noticed.extend_of(it, &facts_of.name),
             }
         }
-        pause().await;
-        let mut dataset = Dataset::unjudged(name, &mut rows, false).await;
-        drop(rows);
+        noticed.extend(std::mem::take(&mut dataset.noticed));
+        dataset.noticed = noticed;
         count_spans(&mut facts, &dataset.table.file, dataset.table.len());
         let mut exporters: Vec<&str> = Vec::new();
         for it in &facts {
@@ -151,13 +158,8 @@ impl Files {
         }
         dataset.exporter = joined(exporters.into_iter());
         dataset.assumed = all.unwrap_or_default();
-        noticed.extend(std::mem::take(&mut dataset.noticed));
-        dataset.noticed = noticed;
         dataset.files = facts;
-        let (failed_over, logical) = (told.failed_over, told.logical);
         dataset.told = told;
-        dataset.judging(failed_over, logical).await;
-        dataset
     }
 }
 

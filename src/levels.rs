@@ -77,29 +77,16 @@ impl Levels {
     /// [`Levels::of`] in turns.
     pub async fn building(table: &SpanTable) -> Levels {
         let n_kinds = table.services().count() * OUTCOMES;
-        let mut leaves = Level::default();
         let mut latest = Column::of(NONE, n_kinds);
-        for from in (0..table.len()).step_by(LEAF) {
-            if (from + LEAF).is_multiple_of(A_TURN) {
-                pause().await;
-            }
-            leaves.begins.push(leaves.parts.len() as u32);
-            for at in from..table.len().min(from + LEAF) {
-                leaves.add(Part::of(table, at), &mut latest);
-            }
+        let mut leaves = Level::default();
+        for first in (0..table.len()).step_by(A_TURN) {
+            leaves.add_spans(table, first..table.len().min(first + A_TURN), &mut latest);
+            pause().await;
         }
         let mut levels = vec![leaves];
         while let Some(below) = levels.last().filter(|it| it.begins.len() > 1) {
-            let mut level = Level::default();
             latest.fill(NONE);
-            for from in (0..below.begins.len()).step_by(FAN) {
-                level.begins.push(level.parts.len() as u32);
-                for block in from..below.begins.len().min(from + FAN) {
-                    for &part in below.block(block) {
-                        level.add(part, &mut latest);
-                    }
-                }
-            }
+            let level = Level::above(below, &mut latest);
             levels.push(level);
             pause().await;
         }
@@ -144,6 +131,32 @@ impl Level {
         let to = self.begins.get(block + 1);
         let to = to.map_or(self.parts.len(), |&it| it as usize);
         &self.parts[self.begins[block] as usize..to]
+    }
+
+    /// Adds leaves for some spans, of which the first begins a leaf.
+    #[inline(never)]
+    fn add_spans(&mut self, table: &SpanTable, spans: Range<usize>, latest: &mut Column<u32>) {
+        for at in spans {
+            if at.is_multiple_of(LEAF) {
+                self.begins.push(self.parts.len() as u32);
+            }
+            self.add(Part::of(table, at), latest);
+        }
+    }
+
+    /// The level above one.
+    #[inline(never)]
+    fn above(below: &Level, latest: &mut Column<u32>) -> Level {
+        let mut level = Level::default();
+        for block in 0..below.begins.len() {
+            if block.is_multiple_of(FAN) {
+                level.begins.push(level.parts.len() as u32);
+            }
+            for &part in below.block(block) {
+                level.add(part, latest);
+            }
+        }
+        level
     }
 
     /// Adds to the last block. `latest` is where in this level a part of each kind was added last.

@@ -23,6 +23,7 @@ pub struct Retries {
 
 impl Retries {
     /// How often the calls of an edge were tried.
+    #[inline(never)]
     pub fn of(table: &SpanTable, calls: &Calls) -> Retries {
         let before = earlier_tries(table, calls);
         Retries {

@@ -96,7 +96,7 @@ pub struct SpanTable {
 
 const MISSING: u32 = u32::MAX - 1;
 
-/// So many traces, or tied rows, are gone through in a turn.
+/// So many traces, or rows, are gone through in a turn.
 const A_TURN: u32 = 1 << 18;
 
 impl SpanTable {
@@ -316,18 +316,62 @@ impl SpanTable {
         tops.map(|span| self.start[span.0 as usize]).max()
     }
 
+    #[inline(never)]
+    fn take_files(&mut self, rows: &SpanRows, order: &[u32]) {
+        if !rows.later_files.is_empty() {
+            let file = |&at: &u32| rows.file_of(at as usize);
+            self.file = order.iter().map(file).collect();
+        }
+    }
+
+    /// `trace` is of rows in the order of `ranks`.
+    #[inline(never)]
+    fn take_traces(&mut self, trace: &Column<u32>, ranks: &Column<u32>) {
+        self.rank = trace.iter().map(|&it| Rank(ranks[it as usize])).collect();
+        let room = || Column::from(Vec::with_capacity(ranks.len() + 1));
+        (self.trace_start, self.trace_id) = (room(), room());
+        for (at, &id) in trace.iter().enumerate() {
+            if at == 0 || trace[at - 1] != id {
+                self.trace_start.push(at as u32);
+                self.trace_id.push(id);
+            }
+        }
+        self.trace_start.push(trace.len() as u32);
+    }
+
+    #[inline(never)]
+    fn take_services(&mut self, service: &Column<u32>, services: &ServiceNumbers) {
+        let number = |&name: &u32| ServiceIdx(services.number[name as usize]);
+        self.service = service.iter().map(number).collect();
+        self.service_name = services.names.clone();
+    }
+
+    #[inline(never)]
+    fn take_ends(&mut self, rows: &SpanRows, order: &[u32]) {
+        self.kind = order.iter().map(|&at| rows.kind[at as usize]).collect();
+        self.outcome = order.iter().map(|&at| rows.outcome[at as usize]).collect();
+    }
+
     /// Resolves parents, given by their ids, within each trace, and breaks cycles.
     async fn link(&mut self, named: &[u64], issues: &mut Issues) {
+        self.parent = Column::of(NONE, self.len());
+        for first in (0..self.n_traces()).step_by(A_TURN as usize) {
+            let last = self.n_traces().min(first + A_TURN);
+            self.link_traces(first..last, named, issues);
+            pause().await;
+        }
+        self.break_cycles(issues);
+    }
+
+    #[inline(never)]
+    fn link_traces(&mut self, ranks: Range<u32>, named: &[u64], issues: &mut Issues) {
         let mut by_id: Vec<u32> = Vec::new();
-        let mut parent = Column::of(NONE, self.len());
+        let mut parent = std::mem::take(&mut self.parent);
         let parents = Parents {
             none: NONE,
             missing: MISSING,
         };
-        for rank in 0..self.n_traces() {
-            if (rank + 1).is_multiple_of(A_TURN) {
-                pause().await;
-            }
+        for rank in ranks {
             let spans = self.trace(Rank(rank));
             let (ids, named) = (&self.span_id[spans.clone()], &named[spans.clone()]);
             let first = spans.start as u32;
@@ -384,11 +428,15 @@ impl SpanTable {
                 }
             }
         }
-        pause().await;
-        if !ends_everywhere(&parent, MISSING) {
-            break_cycles(&mut parent, &self.row, issues);
-        }
         self.parent = parent;
+    }
+
+    /// Makes an orphan of the first span of every cycle of parents.
+    #[inline(never)]
+    fn break_cycles(&mut self, issues: &mut Issues) {
+        if !ends_everywhere(&self.parent, MISSING) {
+            break_cycles(&mut self.parent, &self.row, issues);
+        }
     }
 
     /// Takes spans that lasted `ns` or longer as failed, for files that do not tell.
@@ -426,6 +474,7 @@ pub fn end_of(start: i64, duration: u64) -> i64 {
 }
 
 /// The rank of each trace, by its index in `rows.trace_ids`, and when each began, by rank.
+#[inline(never)]
 fn rank_traces(rows: &SpanRows) -> (Column<u32>, Column<i64>) {
     let n = rows.trace_ids.end();
     let mut first = Column::of(i64::MAX, n);
@@ -470,6 +519,32 @@ async fn span_order(rows: &SpanRows, ranks: &Column<u32>, issues: &mut Issues) -
     pause().await;
     let mut order = by_rank(rows, ranks, &order);
     pause().await;
+    let (mut any, mut from) = (false, 0);
+    while from < order.len() {
+        // No tie is cut.
+        let mut to = order.len().min(from + A_TURN as usize);
+        while to < order.len() && begin_together(rows, order[to - 1], order[to]) {
+            to += 1;
+        }
+        any |= settle_ties(rows, &mut order[from..to]);
+        from = to;
+        pause().await;
+    }
+    if any {
+        drop_repeated(rows, &mut order, issues);
+    }
+    order
+}
+
+/// Whether rows are of one trace and begin at one time.
+fn begin_together(rows: &SpanRows, a: u32, b: u32) -> bool {
+    let (a, b) = (a as usize, b as usize);
+    rows.start[a] == rows.start[b] && rows.trace[a] == rows.trace[b]
+}
+
+/// Orders what begins together; whether anything does.
+#[inline(never)]
+fn settle_ties(rows: &SpanRows, order: &mut [u32]) -> bool {
     // The texts settle what times leave open, so that the order of rows decides nothing.
     let mut compare = |a: u32, b: u32| {
         let (i, j) = (a as usize, b as usize);
@@ -499,38 +574,32 @@ async fn span_order(rows: &SpanRows, ranks: &Column<u32>, issues: &mut Issues) -
                 .then_with(|| place(i).cmp(&place(j)))
         })
     };
-    let begin_together = |a: u32, b: u32| {
-        let (a, b) = (a as usize, b as usize);
-        rows.start[a] == rows.start[b] && rows.trace[a] == rows.trace[b]
-    };
-    let (mut any, mut sorted) = (false, 0);
-    for tied in order.chunk_by_mut(|&a, &b| begin_together(a, b)) {
+    let mut any = false;
+    for tied in order.chunk_by_mut(|&a, &b| begin_together(rows, a, b)) {
         if tied.len() > 1 {
             order::sort(tied, &mut compare);
             any = true;
-            sorted += tied.len() as u32;
-        }
-        if sorted >= A_TURN {
-            sorted = 0;
-            pause().await;
         }
     }
-    if !any {
-        return order;
-    }
-    order.dedup_by(|later, earlier| {
-        let same = begin_together(*later, *earlier)
-            && says_the_same(rows, *later as usize, *earlier as usize);
+    any
+}
+
+/// Leaves out rows that say the same as the one before.
+#[inline(never)]
+fn drop_repeated(rows: &SpanRows, order: &mut Vec<u32>, issues: &mut Issues) {
+    order.dedup_by(|&mut later, &mut earlier| {
+        let same = begin_together(rows, later, earlier)
+            && says_the_same(rows, later as usize, earlier as usize);
         if same {
-            let row = rows.row[*later as usize];
+            let row = rows.row[later as usize];
             issues.note(Code::DuplicateRow, Some(row.into()), None, None);
         }
         same
     });
-    order
 }
 
 /// Those of the first trace, then those of the second, and so on, in the order in which they are given. O(rows).
+#[inline(never)]
 fn by_rank(rows: &SpanRows, ranks: &Column<u32>, given: &[u32]) -> Vec<u32> {
     let rank = order::ranked(&rows.trace, ranks);
     order::by_small_number(given, &rank, ranks.len())
@@ -564,6 +633,7 @@ struct ServiceNumbers {
 /// More services than a file ever has; those beyond it share the last number.
 const MOST_SERVICES: usize = u16::MAX as usize;
 
+#[inline(never)]
 fn service_numbers(rows: &SpanRows) -> ServiceNumbers {
     let mut seen = Column::of(false, rows.names.len());
     for &service in &rows.service {
@@ -592,31 +662,11 @@ async fn gather(
     order: &[u32],
     services: &ServiceNumbers,
 ) -> (SpanTable, Column<u64>) {
-    let mut table = SpanTable {
-        service_name: services.names.clone(),
-        ..SpanTable::default()
-    };
-    if !rows.later_files.is_empty() {
-        let file = |&at: &u32| rows.file_of(at as usize);
-        table.file = order.iter().map(file).collect();
-    }
-    let trace = taken(&mut rows.trace, keep, order, take_u32);
-    table.rank = trace.iter().map(|&it| Rank(ranks[it as usize])).collect();
-    let room = || Column::from(Vec::with_capacity(ranks.len() + 1));
-    (table.trace_start, table.trace_id) = (room(), room());
-    for (at, &id) in trace.iter().enumerate() {
-        if at == 0 || trace[at - 1] != id {
-            table.trace_start.push(at as u32);
-            table.trace_id.push(id);
-        }
-    }
-    table.trace_start.push(order.len() as u32);
-    drop(trace);
+    let mut table = SpanTable::default();
+    table.take_files(rows, order);
+    table.take_traces(&taken(&mut rows.trace, keep, order, take_u32), ranks);
     pause().await;
-    let service = taken(&mut rows.service, keep, order, take_u32);
-    let number = |&name: &u32| ServiceIdx(services.number[name as usize]);
-    table.service = service.iter().map(number).collect();
-    drop(service);
+    table.take_services(&taken(&mut rows.service, keep, order, take_u32), services);
     pause().await;
     for (from, to) in [
         (&mut rows.operation, &mut table.operation),
@@ -637,8 +687,7 @@ async fn gather(
     pause().await;
     table.span_id = taken(&mut rows.span, keep, order, take_u64);
     pause().await;
-    table.kind = order.iter().map(|&at| rows.kind[at as usize]).collect();
-    table.outcome = order.iter().map(|&at| rows.outcome[at as usize]).collect();
+    table.take_ends(rows, order);
     pause().await;
     let parents = taken(&mut rows.parent, keep, order, take_u64);
     table.trace_ids = rows.trace_ids.settled();

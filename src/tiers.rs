@@ -11,6 +11,7 @@ use crate::spans::{Parent, SpanIdx, SpanTable};
 const DEEPEST: u8 = 31;
 
 /// The tier of each service, by its number.
+#[inline(never)]
 pub fn tiers(table: &SpanTable) -> Column<u8> {
     let n_services = table.services().count();
     let depth = depths(table);

@@ -10,11 +10,11 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
 /// Work that is not done yet.
-pub struct Work<T>(Pin<Box<dyn Future<Output = T>>>);
+pub struct Work<T>(Pin<Box<dyn Future<Output = T> + Send>>);
 
 impl<T> Work<T> {
     /// Work of which nothing is done.
-    pub fn new(work: impl Future<Output = T> + 'static) -> Work<T> {
+    pub fn new(work: impl Future<Output = T> + Send + 'static) -> Work<T> {
         Work(Box::pin(work))
     }
 

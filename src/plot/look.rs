@@ -99,6 +99,7 @@ impl Look {
 /// percentile. Of its own, because a service behind a queue is a hundred times quicker than its
 /// client and would not be seen; and not the longest, because one stuck span would make all others
 /// pale. O(spans).
+#[inline(never)]
 pub fn opaque_from(table: &SpanTable) -> Vec<u64> {
     let mut known: Vec<Vec<u64>> = vec![Vec::new(); table.services().count()];
     for (service, &duration) in table.service.iter().zip(&table.duration) {
