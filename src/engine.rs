@@ -9,6 +9,7 @@ mod simulating;
 mod tasks;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use halfopen::Config;
 
@@ -23,6 +24,7 @@ use crate::messages::{
 };
 use crate::order;
 use crate::plot::look::Look;
+use crate::plot::panned::Panned;
 use crate::plot::pixels::Pixels;
 use crate::plot::scale::Scale;
 use crate::plot::{hit, overview, raster};
@@ -51,6 +53,7 @@ pub struct Engine {
     strip: Option<Strip>,
     /// The trace that was marked last, and its rank if it is there.
     marked: Option<(String, Option<Rank>)>,
+    panned: Panned,
     simulated: Option<Simulated>,
 }
 
@@ -59,7 +62,7 @@ pub struct Frame {
     /// Everything else.
     pub scene: Scene,
     /// Pixels of the plot area.
-    pub plot: Vec<u8>,
+    pub plot: Arc<Pixels>,
     /// Pixels of the overview strip.
     pub overview: Vec<u8>,
     /// Pixels of what is simulated; empty where nothing is.
@@ -170,6 +173,7 @@ impl Default for Engine {
             strip: None,
             marked: None,
             simulated: None,
+            panned: Panned::default(),
         }
     }
 }
@@ -403,6 +407,7 @@ impl Engine {
         self.replay(request);
         self.mark(request);
         let strip = self.strip(request);
+        let mut panned = std::mem::take(&mut self.panned);
         let dataset = self.dataset();
         let viewport = request.viewport.unwrap_or_else(|| dataset.home());
         let home = dataset.home();
@@ -410,12 +415,13 @@ impl Engine {
         let edge = dataset.edge_or_first(request.edge.as_ref());
         let calls = dataset.traffic(edge);
         let look = look(dataset, &request.style, request.color_by, &request.hidden);
-        let plot = raster::spans(
+        let (plot, kept) = panned.paint(
             &dataset.table,
             &dataset.levels,
-            &look,
+            look,
             viewport,
             request.plot,
+            request.rests,
         );
         let latency = latency(dataset, calls, viewport, request.rests);
         let marked = self
@@ -435,13 +441,15 @@ impl Engine {
             }),
             replay: self.replay_scene(request, viewport),
             spans: scene::n_spans(&dataset.table, &dataset.levels, viewport),
+            passing: kept || latency == Latency::NotYet,
             latency,
             marked: marked.map(|rank| rank.0),
             simulated,
         };
+        self.panned = panned;
         Frame {
             scene,
-            plot: plot.rgba,
+            plot,
             overview: strip,
             simulated: beside.unwrap_or_default(),
         }
@@ -578,6 +586,7 @@ impl Engine {
     /// Other data is drawn: what was worked out for it is void.
     fn forget(&mut self) {
         (self.replayed, self.strip, self.marked) = (None, None, None);
+        self.panned = Panned::default();
     }
 
     fn replay_scene(&self, request: &FrameRequest, viewport: Viewport) -> ReplayScene {

@@ -391,7 +391,7 @@ pub struct FrameRequest {
     pub simulate: Option<String>,
     /// Device pixels of that.
     pub simulated: [u32; 2],
-    /// The view rests: what takes longer than a picture may is worked out, too.
+    /// The view rests: what takes longer than a picture may is worked out, and nothing kept that was painted.
     pub rests: bool,
 }
 
@@ -451,6 +451,8 @@ pub struct Scene {
     pub spans: u64,
     /// How long the calls of the edge took that start in the viewport.
     pub latency: Latency,
+    /// Some of it is of use while the view moves alone: when it rests, there is more to say, or to paint anew.
+    pub passing: bool,
     /// The rank of the marked trace.
     pub marked: Option<u32>,
     /// The simulated run that is drawn beside it.

@@ -22,7 +22,7 @@ use crate::{
     assume, breaker, clickhouse, columns, header, herds, notices, open, overview, panes, plot,
     reading, seek, theme, tools, trace, wire,
 };
-use herdscope::messages::{FrameRequest, Latency, Reply, Scene, Style, Summary, TraceDetail};
+use herdscope::messages::{FrameRequest, Reply, Scene, Style, Summary, TraceDetail};
 use herdscope::view::{FileMark, Pane, View, Viewport};
 use herdscope::viewport;
 
@@ -397,7 +397,7 @@ impl App {
         let n_frames = self.frames.get() + 1;
         self.frames.set(n_frames);
         dom::set(&self.dom.root(), "data-frames", &n_frames.to_string());
-        if scene.latency == Latency::NotYet {
+        if scene.passing {
             let app = self.rc();
             self.dom.later(REST_MS, move || {
                 if app.frames.get() == n_frames {
@@ -414,8 +414,8 @@ impl App {
     pub fn show_state(&self) {
         let state = self.state();
         let painting = self.client.is_drawing();
-        let unsaid = |it: &Rc<Scene>| it.latency == Latency::NotYet;
-        let waiting = self.stale.get() || state.scene.as_ref().is_some_and(unsaid);
+        let passing = state.scene.as_ref().is_some_and(|it| it.passing);
+        let waiting = self.stale.get() || passing;
         let waiting = waiting && state.summary.is_some();
         let text = match () {
             () if state.reading.is_some() => "reading",

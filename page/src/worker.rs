@@ -427,7 +427,7 @@ impl Thread {
     fn frame(&self, id: u32, request: &FrameRequest, buffers: Vec<ArrayBuffer>) {
         let frame = self.engine().frame(request);
         let mut buffers = buffers.into_iter();
-        let pixels: Array = [&frame.plot, &frame.overview, &frame.simulated]
+        let pixels: Array = [&frame.plot.rgba, &frame.overview, &frame.simulated]
             .map(|rgba| into_buffer(rgba, buffers.next()))
             .iter()
             .collect();

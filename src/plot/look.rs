@@ -29,6 +29,7 @@ pub const FAILED_LAYER: u8 = 33;
 pub const TIMED_OUT_LAYER: u8 = 34;
 
 /// The look of a table in one style.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Look {
     series: Vec<Option<Paint>>,
     failed: Option<Paint>,

@@ -9,6 +9,7 @@ pub mod charts;
 pub mod hit;
 pub mod look;
 pub mod overview;
+pub mod panned;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod picture;
 pub mod pixels;

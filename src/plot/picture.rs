@@ -279,7 +279,7 @@ impl Picture {
                 [self.overview.x, self.overview.y],
             ),
             (
-                pixels(scene.plot, &self.frame.plot),
+                pixels(scene.plot, &self.frame.plot.rgba),
                 [self.plot.x + area.x, self.plot.y + area.y],
             ),
         ]

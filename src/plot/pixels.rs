@@ -8,7 +8,7 @@ use std::ops::Range;
 use crate::messages::Rgb;
 
 /// An image; alpha is not premultiplied, as a canvas wants it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pixels {
     /// Pixels a row.
     pub width: u32,
@@ -21,11 +21,41 @@ pub struct Pixels {
 impl Pixels {
     /// A transparent image.
     pub fn transparent(width: u32, height: u32) -> Pixels {
-        let bytes = width as usize * height as usize * 4;
-        Pixels {
-            width,
-            height,
-            rgba: vec![0; bytes],
+        let mut pixels = Pixels::default();
+        pixels.clear([width, height]);
+        pixels
+    }
+
+    /// Makes it transparent, of that size.
+    pub fn clear(&mut self, [width, height]: [u32; 2]) {
+        (self.width, self.height) = (width, height);
+        self.rgba.clear();
+        self.rgba.resize(width as usize * height as usize * 4, 0);
+    }
+
+    /// Moves what is on it to the left and up, by so many pixels; what comes in is transparent.
+    pub fn shift(&mut self, [x, y]: [i32; 2]) {
+        let (width, height) = (self.width as i32, self.height as i32);
+        let by = (y * width + x) * 4;
+        let all = 0..self.rgba.len();
+        let kept = by.unsigned_abs() as usize;
+        if kept >= all.end {
+            return self.rgba.fill(0);
+        }
+        match by < 0 {
+            true => self.rgba.copy_within(..all.end - kept, kept),
+            false => self.rgba.copy_within(kept.., 0),
+        }
+        // What went over an edge comes in at the other.
+        let [columns, rows] = incoming([x, y], [self.width, self.height]);
+        for y in 0..height {
+            let seen = if rows.contains(&(y as u32)) {
+                0..self.width
+            } else {
+                columns.clone()
+            };
+            let row = (y * width) as usize * 4;
+            self.rgba[row + seen.start as usize * 4..row + seen.end as usize * 4].fill(0);
         }
     }
 
@@ -70,6 +100,19 @@ impl Pixels {
     }
 }
 
+/// The columns and the rows that come in when an image of that size moves to the left and up.
+pub fn incoming(by: [i32; 2], size: [u32; 2]) -> [Range<u32>; 2] {
+    let side = |at: usize| {
+        let new = by[at].unsigned_abs().min(size[at]);
+        if by[at] < 0 {
+            0..new
+        } else {
+            size[at] - new..size[at]
+        }
+    };
+    [side(0), side(1)]
+}
+
 /// A colour over a pixel ("source over", alpha not premultiplied).
 fn over(pixel: [u8; 4], color: Rgb, alpha: u8) -> [u8; 4] {
     let [mut r, mut g, mut b] = color;
@@ -90,6 +133,29 @@ fn over(pixel: [u8; 4], color: Rgb, alpha: u8) -> [u8; 4] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_moves_out_is_gone_and_what_comes_in_is_transparent() {
+        let size = 3;
+        for (x, y) in (-4..=4).flat_map(|x| (-4..=4).map(move |y| (x, y))) {
+            let mut pixels = Pixels::transparent(size, size);
+            for at in 0..9 {
+                pixels.fill(at % 3..at % 3 + 1, at / 3..at / 3 + 1, [at as u8; 3], 255);
+            }
+            let before = pixels.clone();
+            pixels.shift([x, y]);
+            let of = |pixels: &Pixels, x: i32, y: i32| -> [u8; 4] {
+                let inside = (0..3).contains(&x) && (0..3).contains(&y);
+                let at = ((y * 3 + x) * 4) as usize;
+                let pixel = inside.then(|| pixels.rgba[at..at + 4].try_into());
+                pixel.map_or([0; 4], |it| it.expect("four bytes"))
+            };
+            for at in 0..9 {
+                let (to_x, to_y) = (at % 3, at / 3);
+                assert_eq!(of(&pixels, to_x, to_y), of(&before, to_x + x, to_y + y));
+            }
+        }
+    }
 
     #[test]
     fn blending_is_exact() {

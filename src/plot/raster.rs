@@ -22,7 +22,7 @@ use crate::plot::pixels::Pixels;
 use crate::plot::scale::Scale;
 use crate::rows::NONE;
 use crate::spans::{ServiceIdx, SpanTable};
-use crate::view::Viewport;
+use crate::view::{MILLI, Viewport};
 
 /// Rows at least this high, in device pixels, show the tiers of a trace nested.
 pub const NESTED_FROM: f64 = 8.0;
@@ -35,26 +35,55 @@ pub fn spans(
     viewport: Viewport,
     size: [u32; 2],
 ) -> Pixels {
+    let mut pixels = Pixels::transparent(size[0], size[1]);
+    let all = [0..size[0], 0..size[1]];
+    part(table, levels, look, viewport, all, &mut pixels);
+    pixels
+}
+
+/// Paints a part of the image of a viewport, its columns and rows, which is transparent so far.
+pub fn part(
+    table: &SpanTable,
+    levels: &Levels,
+    look: &Look,
+    viewport: Viewport,
+    [columns, rows]: [Range<u32>; 2],
+    pixels: &mut Pixels,
+) {
+    if columns.is_empty() || rows.is_empty() {
+        return;
+    }
+    let size = [pixels.width, pixels.height];
     let scale = Scale::new(viewport, size);
     let nested = scale.row_height() >= NESTED_FROM;
     let (inks, ink_of) = inks(table, look, nested);
+    // A pixel more at either side: what is seen of it is decided by its pixels.
+    let time = |x: u32, more: f64| scale.time(f64::from(x) + more);
+    let rank = |y: u32, more: f64| {
+        let rank = scale.milli_rank(f64::from(y) + more).div_euclid(MILLI);
+        rank.clamp(0, u32::MAX.into()) as u32
+    };
+    let shown = scale.ranks();
+    let ranks = rank(rows.start, -1.0).max(shown.start)
+        ..rank(rows.end, 1.0).saturating_add(1).min(shown.end);
     let mut raster = Raster {
         table,
         look,
-        viewport,
+        time: time(columns.start, -1.0).max(viewport.t0)..time(columns.end, 1.0).min(viewport.t1),
         pixel_ns: viewport.t1.abs_diff(viewport.t0) / u64::from(size[0].max(1)),
         scale,
+        columns,
         nested,
         inks,
         ink_of,
         rank: NONE,
         rows: 0..0,
         band: i64::MIN,
-        pixels: Pixels::transparent(size[0], size[1]),
+        seen: rows,
+        pixels,
     };
-    levels.walk(table.band(raster.scale.ranks()), &mut raster);
+    levels.walk(table.band(ranks), &mut raster);
     raster.settle();
-    raster.pixels
 }
 
 /// The rows of pixels of a span, for drawing and for hit tests. Those of two ranks overlap only where they are the
@@ -140,10 +169,13 @@ fn inks(table: &SpanTable, look: &Look, nested: bool) -> (Vec<Ink>, Column<u16>)
 struct Raster<'a> {
     table: &'a SpanTable,
     look: &'a Look,
-    viewport: Viewport,
+    /// When what is seen happens.
+    time: Range<i64>,
     /// Nanoseconds of a pixel, rounded down.
     pixel_ns: u64,
     scale: Scale,
+    /// The columns of pixels that are painted.
+    columns: Range<u32>,
     nested: bool,
     inks: Vec<Ink>,
     ink_of: Column<u16>,
@@ -152,13 +184,15 @@ struct Raster<'a> {
     rows: Range<i32>,
     /// What shares those rows: a row of pixels, or a rank where each has rows of its own.
     band: i64,
-    pixels: Pixels,
+    /// The rows of pixels that are painted.
+    seen: Range<u32>,
+    pixels: &'a mut Pixels,
 }
 
 impl Visitor for Raster<'_> {
     fn block(&mut self, spans: Range<usize>, whole: bool, parts: &[Part]) -> bool {
-        let (t0, t1) = (self.viewport.t0, self.viewport.t1);
-        let seen = |it: &&Part| it.overlaps(t0, t1);
+        let time = self.time.clone();
+        let seen = |it: &&Part| it.overlaps(time.start, time.end);
         if !parts.iter().any(|it| seen(&it)) {
             return true;
         }
@@ -178,7 +212,7 @@ impl Visitor for Raster<'_> {
     fn spans(&mut self, spans: Range<usize>) {
         for at in spans {
             let span = Part::of(self.table, at);
-            if span.overlaps(self.viewport.t0, self.viewport.t1) {
+            if span.overlaps(self.time.start, self.time.end) {
                 self.bar(self.table.rank[at].0, &span);
             }
         }
@@ -217,7 +251,7 @@ impl Raster<'_> {
         if self.nested && part.outcome == Outcome::TimedOut {
             ink.hatched.push(from..to);
         }
-        ink.add(from..to, alpha, self.pixels.width as usize);
+        ink.add(from..to, alpha, &self.columns);
     }
 
     fn go_to(&mut self, rank: u32) {
@@ -239,29 +273,30 @@ impl Raster<'_> {
             if ink.x.is_empty() {
                 continue;
             }
-            for y in ink.y.clone() {
+            let seen = self.seen.start as i32..self.seen.end as i32;
+            for y in ink.y.start.max(seen.start)..ink.y.end.min(seen.end) {
                 self.pixels
                     .lay(ink.x.start, y, &ink.line[ink.x.clone()], ink.color);
             }
             ink.line[ink.x.clone()].fill(0);
             (ink.x, ink.last) = (0..0, (0..0, 0));
             for x in ink.hatched.drain(..) {
-                hatch(&mut self.pixels, x, ink.y.clone(), ink.color);
+                hatch(self.pixels, x, ink.y.clone(), ink.color);
             }
         }
     }
 }
 
 impl Ink {
-    fn add(&mut self, x: Range<i32>, alpha: u8, width: usize) {
-        let cut = |x: i32| usize::try_from(x).unwrap_or(0).min(width);
+    fn add(&mut self, x: Range<i32>, alpha: u8, columns: &Range<u32>) {
+        let cut = |x: i32| x.clamp(columns.start as i32, columns.end as i32) as usize;
         let x = cut(x.start)..cut(x.end);
         let (last, last_alpha) = &self.last;
         let hidden = last.start <= x.start && x.end <= last.end && alpha <= *last_alpha;
         if hidden || x.is_empty() {
             return;
         }
-        self.line.resize(width, 0);
+        self.line.resize(columns.end as usize, 0);
         for pixel in &mut self.line[x.clone()] {
             *pixel = alpha.max(*pixel);
         }

@@ -45,7 +45,12 @@ fn open(engine: &mut Engine, name: &str, text: &str) -> Result<Summary, String> 
 }
 
 fn n_painted(frame: &Frame) -> usize {
-    frame.plot.chunks(4).filter(|pixel| pixel[3] > 0).count()
+    frame
+        .plot
+        .rgba
+        .chunks(4)
+        .filter(|pixel| pixel[3] > 0)
+        .count()
 }
 
 #[test]
@@ -55,7 +60,7 @@ fn a_frame_holds_everything_of_one_viewport() {
     let frame = engine.frame(&request(Some(home)));
     let scene = &frame.scene;
     assert_eq!(
-        (frame.plot.len(), frame.overview.len()),
+        (frame.plot.rgba.len(), frame.overview.len()),
         (300 * 200 * 4, 300 * 40 * 4)
     );
     assert_eq!((scene.viewport, scene.spans), (home, 48_711));
@@ -228,6 +233,7 @@ fn pointing_and_picking_agree() {
     let frame = engine.frame(&request(Some(viewport)));
     let painted = frame
         .plot
+        .rgba
         .chunks(4)
         .position(|pixel| pixel[3] == 255)
         .expect("a span");

@@ -7,6 +7,7 @@ use herdscope::dataset::Dataset;
 use herdscope::messages::Style;
 use herdscope::outcome::Outcome;
 use herdscope::plot::look::{self, Look};
+use herdscope::plot::panned::Panned;
 use herdscope::plot::pixels::Pixels;
 use herdscope::plot::scale::Scale;
 use herdscope::plot::{hit, overview, picture, raster};
@@ -333,6 +334,42 @@ proptest! {
         );
         is_within_a_pixel(&ours, &naive, &picture::light())?;
         is_within_a_pixel(&naive, &ours, &picture::light())?;
+    }
+
+    /// What panning keeps is what would be painted anew, and it is painted anew where nothing can be kept.
+    #[test]
+    fn a_panned_picture_is_within_a_pixel_of_one_painted_anew(
+        gaps in prop::collection::vec((0..900u64, 1..90u64, 0..30u8), 600..900),
+        moves in prop::collection::vec((-60..60i64, -20..20i64), 1..6),
+    ) {
+        let mut text = String::new();
+        let mut start = 0;
+        for (at, (gap, served, luck)) in gaps.iter().enumerate() {
+            start += gap;
+            let outcome = if *luck == 0 { "timed_out" } else { "" };
+            let (ms, us) = (start / 1_000, start % 1_000);
+            text += &format!("t{at:03} 1 - web client {ms}.{us:03}+{served} {outcome}\n");
+        }
+        let dataset = dataset(&text);
+        let look = look_of(&dataset, &[]);
+        let size = [50, 12];
+        // A pixel is a whole number of nanoseconds and of thousandths of a rank.
+        let mut view = Viewport { t0: 0, t1: 50 * 4 * MS, y0: 0, y1: 12 * 20_000 };
+        let mut panned = Panned::default();
+        panned.paint(&dataset.table, &dataset.levels, look.clone(), view, size, false);
+        for (x, y) in moves {
+            let (t, rank) = (x * 4 * MS, y * 20_000);
+            view = Viewport { t0: view.t0 + t, t1: view.t1 + t, y0: view.y0 + rank, y1: view.y1 + rank };
+            let (ours, kept) = panned.paint(&dataset.table, &dataset.levels, look.clone(), view, size, false);
+            prop_assert_eq!(kept, x.abs() < 50 && y.abs() < 12);
+            let anew = raster::spans(&dataset.table, &dataset.levels, &look, view, size);
+            prop_assert_eq!(&*ours, &anew);
+        }
+        view.t1 += MS;
+        let changed = panned.paint(&dataset.table, &dataset.levels, look.clone(), view, size, false);
+        prop_assert!(!changed.1);
+        let again = panned.paint(&dataset.table, &dataset.levels, look_of(&dataset, &["timed_out"]), view, size, false);
+        prop_assert!(!again.1);
     }
 
     /// Whatever the viewport, no span in it is lost: something is painted in its rows.
