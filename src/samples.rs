@@ -49,6 +49,8 @@ impl Sampling {
             assumed: Assumed::default(),
             told: Told::default(),
             head: None,
+            places: None,
+            cells: Vec::new(),
             issues: Issues::default(),
         };
         (Source::Sample(self.name), reading)

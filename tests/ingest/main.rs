@@ -8,6 +8,7 @@ mod exporters;
 mod json;
 mod properties;
 mod real;
+mod row;
 mod support;
 mod times;
 mod told;

@@ -5,6 +5,8 @@
 //! is walked once, nothing is allocated, and a broken cell ends the walk. O(length of the cell).
 //! Pinned by `tests`.
 
+use std::str::Chars;
+
 /// Calls `visit` with each key and value of `text`. Values are given as they stand, without their
 /// quotes; what they escape with backslashes stays escaped. Nested objects and lists are entered.
 pub(crate) fn scan<'a>(text: &'a str, visit: &mut impl FnMut(&'a str, &'a str)) {
@@ -24,6 +26,33 @@ pub(crate) fn scan<'a>(text: &'a str, visit: &mut impl FnMut(&'a str, &'a str)) 
     }
 }
 
+/// The pairs of a cell that consists of them, with what is nested in them as text; `None` for any other. `loose`
+/// ones, `k=v;k=v`, are pairs where it is known that a cell holds attributes.
+pub(crate) fn pairs(text: &str, loose: bool) -> Option<Vec<(String, String)>> {
+    let mut pairs = Vec::new();
+    let mut walk = Walk { text, at: 0 };
+    match walk.peek()? {
+        b'{' | b'[' => loop {
+            match walk.peek() {
+                None => break,
+                Some(b'[' | b']' | b',') => walk.at += 1,
+                Some(b'{') => walk.pairs_of(&mut pairs)?,
+                Some(_) => return None,
+            }
+        },
+        _ if loose => {
+            for pair in text.split([';', '\n']).map(str::trim_ascii) {
+                if !pair.is_empty() {
+                    let (key, value) = pair.split_once('=')?;
+                    pairs.push((key.trim_ascii().to_owned(), value.trim_ascii().to_owned()));
+                }
+            }
+        }
+        _ => {}
+    }
+    (!pairs.is_empty()).then_some(pairs)
+}
+
 /// Undoes the backslashes of a value into `scratch`.
 pub(crate) fn unescape<'a>(value: &'a str, scratch: &'a mut String) -> &'a str {
     if !value.contains('\\') {
@@ -36,11 +65,41 @@ pub(crate) fn unescape<'a>(value: &'a str, scratch: &'a mut String) -> &'a str {
             ('\\', Some('n')) => scratch.push('\n'),
             ('\\', Some('t')) => scratch.push('\t'),
             ('\\', Some('r')) => scratch.push('\r'),
+            ('\\', Some('u')) => scratch.push(character(&mut chars)),
             ('\\', Some(escaped)) => scratch.push(escaped),
             (c, _) => scratch.push(c),
         }
     }
     scratch
+}
+
+/// The character that JSON writes as one or two units of UTF-16 in digits. Half of one stands for nothing, and
+/// without digits it is a `u`.
+#[cold]
+fn character(chars: &mut Chars<'_>) -> char {
+    let Some(first) = unit(chars) else {
+        return 'u';
+    };
+    let mut after = chars.clone();
+    if let 0xD800..=0xDBFF = first
+        && (after.next(), after.next()) == (Some('\\'), Some('u'))
+        && let Some(second @ 0xDC00..=0xDFFF) = unit(&mut after)
+    {
+        *chars = after;
+        return char::from_u32(0x1_0000 + ((first & 0x3FF) << 10) + (second & 0x3FF))
+            .unwrap_or(char::REPLACEMENT_CHARACTER);
+    }
+    char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER)
+}
+
+fn unit(chars: &mut Chars<'_>) -> Option<u32> {
+    let mut after = chars.clone();
+    let mut unit = 0;
+    for _ in 0..4 {
+        unit = unit << 4 | after.next()?.to_digit(16)?;
+    }
+    *chars = after;
+    Some(unit)
 }
 
 /// Deeper than this nobody nests attributes; it keeps the stack small on hostile cells.
@@ -123,6 +182,82 @@ impl<'a> Walk<'a> {
             (None, None) => {}
         }
         Some(())
+    }
+
+    /// The pairs of one object.
+    fn pairs_of(&mut self, pairs: &mut Vec<(String, String)>) -> Option<()> {
+        let n_before = pairs.len();
+        // `{"key": k, "value": v}` stands for the pair (k, v). Cassandra has a value of each type and tells which.
+        let (mut named, mut of_type) = (None, "value");
+        self.at += 1;
+        loop {
+            let key = match self.peek()? {
+                b'}' => break,
+                b',' => {
+                    self.at += 1;
+                    continue;
+                }
+                _ => self.whole(b":,}]")?,
+            };
+            match self.peek()? {
+                b':' => self.at += 1,
+                _ => return None,
+            }
+            let value = self.whole(b",}]")?;
+            match (&*key, &*value) {
+                ("key", _) => named = Some(value.clone()),
+                ("value_type", "bool") => of_type = "value_bool",
+                ("value_type", "int64") => of_type = "value_long",
+                ("value_type", "float64") => of_type = "value_double",
+                ("value_type", _) => of_type = "value_string",
+                _ => {}
+            }
+            pairs.push((key, value));
+        }
+        self.at += 1;
+        if let Some(key) = named
+            && let Some(at) = pairs[n_before..].iter().position(|it| it.0 == of_type)
+        {
+            let (_, value) = pairs.swap_remove(n_before + at);
+            pairs.truncate(n_before);
+            pairs.push((key, value));
+        }
+        Some(())
+    }
+
+    /// The text of a key or a value, whatever is nested in it; without quotes, up to one of `ends`.
+    fn whole(&mut self, ends: &[u8]) -> Option<String> {
+        let (mut from, mut depth) = (None, 0);
+        loop {
+            match self.peek()? {
+                b'{' | b'[' => {
+                    from.get_or_insert(self.at);
+                    depth += 1;
+                    self.at += 1;
+                }
+                b'}' | b']' if depth > 0 => {
+                    depth -= 1;
+                    self.at += 1;
+                }
+                b',' | b':' if depth > 0 => self.at += 1,
+                b'}' | b']' | b',' => return Some(String::new()),
+                quote @ (b'"' | b'\'') => {
+                    let text = self.quoted(quote)?;
+                    if depth == 0 {
+                        return Some(unescape(text, &mut String::new()).to_owned());
+                    }
+                }
+                _ => {
+                    let text = self.bare(if depth == 0 { ends } else { b"{[:,]}" });
+                    if depth == 0 {
+                        return Some(text.to_owned());
+                    }
+                }
+            }
+            if let (Some(from), 0) = (from, depth) {
+                return Some(self.slice(from, self.at).to_owned());
+            }
+        }
     }
 
     fn quoted(&mut self, quote: u8) -> Option<&'a str> {

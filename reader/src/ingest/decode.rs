@@ -43,6 +43,17 @@ impl Decoder {
         }
     }
 
+    /// What comes is UTF-8, without a mark, from this byte of the file on.
+    pub(super) fn begin_at(&mut self, from: u64) {
+        self.encoding = Encoding::Utf8;
+        self.sheet.pass(from);
+    }
+
+    /// Whether what comes out stands in the file as it is.
+    pub(super) fn is_plain(&self) -> bool {
+        self.encoding == Encoding::Utf8
+    }
+
     pub(super) fn push(&mut self, bytes: &[u8]) -> Result<(), Unreadable> {
         match self.encoding {
             Encoding::Utf8 => self.sheet.push(bytes),
@@ -91,6 +102,7 @@ impl Decoder {
             _ => (Encoding::Utf8, 0),
         };
         self.encoding = encoding;
+        self.sheet.pass(mark as u64);
         self.push(&held[mark..])
     }
 

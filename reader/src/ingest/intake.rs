@@ -106,6 +106,8 @@ pub(super) struct Intake {
     joined: String,
     message: String,
     breaker: String,
+    /// The cells of a row that is read again.
+    pub(super) kept: Option<Vec<String>>,
     /// What is known of the rows so far, where rows can be taken by it.
     pub(super) quick: Option<Quick>,
 }
@@ -113,6 +115,9 @@ pub(super) struct Intake {
 impl Intake {
     /// Takes one record: as many cells as the header has, then attributes, a key and a value each.
     pub(super) fn take(&mut self, plan: &Plan, record: Record<'_>, row: u64) {
+        if let Some(kept) = &mut self.kept {
+            kept.extend(record.iter().map(str::to_owned));
+        }
         let cell = |field| cell(plan, record, field);
         // Cells that few files have, through one call: what is inlined at each place weighs on the page.
         let rare = |field| match plan.has(field) {

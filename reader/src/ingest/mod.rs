@@ -25,6 +25,7 @@ mod json;
 mod places;
 mod plan;
 mod quick;
+pub mod row;
 mod sampling;
 mod sheet;
 mod status;
@@ -34,10 +35,13 @@ mod unmapped;
 mod unreadable;
 mod waiting;
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
 use self::decode::Decoder;
 use self::gzip::{Gunzip, Stop};
+use self::row::Places;
 use self::sheet::Sheet;
 use self::time::Unit;
 pub use self::told::{Told, ToldError};
@@ -132,6 +136,10 @@ pub struct Reading {
     pub told: Told,
     /// The head of a table whose columns a person has told, to tell them otherwise.
     pub head: Option<Box<Unmapped>>,
+    /// What it takes to read rows of it again; `None` for what is no table.
+    pub places: Option<Arc<Places>>,
+    /// Of a row that is read again, its cells.
+    pub cells: Vec<String>,
     /// What was noticed.
     pub issues: Issues,
 }
@@ -216,12 +224,13 @@ impl Reader {
         if !block.is_empty() {
             self.unpack_block(&block)?;
         }
-        let (mut cut, mut rest) = (false, false);
+        let (mut cut, mut rest, mut direct) = (false, false, true);
         let mut decoder = match self.stage {
             Stage::Start(decoder, _) | Stage::Plain(decoder) => decoder,
             Stage::Gz(gz) => {
                 cut = !gz.gunzip.is_whole();
                 rest = gz.gunzip.has_rest();
+                direct = false;
                 if cut && gz.bytes_out == 0 {
                     return Err(Unreadable::gz_broken(self.unpacked));
                 }
@@ -229,10 +238,12 @@ impl Reader {
             }
         };
         decoder.finish()?;
+        direct &= decoder.is_plain();
         let mut sheet = decoder.sheet;
         let Some(plan) = sheet.take_plan() else {
             return Err(Unreadable::empty());
         };
+        let places = sheet.places(plan.clone(), direct);
         let mut intake = sheet.intake;
         if cut && intake.issues.count(Code::RowTruncated) == 0 {
             intake.issues.note(Code::RowTruncated, None, None, None);
@@ -256,7 +267,9 @@ impl Reader {
                 let headers = plan.headers.iter().map(String::as_str);
                 Box::new(Unmapped::new(headers, &sheet.first_rows))
             }),
-            told: plan.told,
+            told: plan.told.clone(),
+            places,
+            cells: intake.kept.unwrap_or_default(),
             exporter: plan.exporter.name,
             rows: intake.rows,
             issues: intake.issues,

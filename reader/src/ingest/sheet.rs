@@ -5,6 +5,8 @@
 //! pushes: all sniffing looks at the same first bytes. Memory is bounded by the longest row; of a longer one nothing is kept, and reading goes on at its next line break. O(bytes).
 //! Pinned by `tests/ingest/properties.rs`.
 
+use std::sync::Arc;
+
 use herdscope_cells::cut::Cutter;
 
 use super::Limits;
@@ -14,10 +16,12 @@ use super::head::{delimiter, escapes_by_backslash, is_json, refuse_foreign, sepa
 use super::intake::{Intake, Record};
 use super::plan::{Cells, Plan, plan, recognise_headerless};
 use super::quick::{Quick, Taken};
+use super::row::{EVERY, Places};
 use super::told::Told;
 use super::unmapped::Unmapped;
 use super::unreadable::Unreadable;
 use super::waiting::Texts;
+use crate::column::Column;
 use crate::issues::Code;
 use crate::order;
 
@@ -33,6 +37,8 @@ pub(super) struct Sheet {
     /// The text so far, until the plan is made.
     head: Option<Vec<u8>>,
     delimiter: u8,
+    /// What escapes quotes that are not doubled.
+    escape: Option<u8>,
     cutter: Cutter,
     /// What there is of a record that goes on in the next piece of the text.
     held: Vec<u8>,
@@ -40,11 +46,18 @@ pub(super) struct Sheet {
     lines: u64,
     /// The records begun so far: the header is row 1.
     row: u64,
+    /// Where the record that is being read begins in the text, or line breaks before it.
+    at: u64,
+    /// See [`Places`].
+    begins: Column<u64>,
+    /// Where to begin, when rows are read again, and the one that is wanted; 0 for all.
+    from: u64,
+    wanted: u64,
     /// A row was too long: what is left of its line is passed over.
     skipping: bool,
     /// What a person says about the file.
     pub(super) told: Told,
-    plan: Option<Plan>,
+    plan: Option<Arc<Plan>>,
     /// The first rows, where no plan could be made, or a person has told the columns.
     pub(super) first_rows: Vec<Cells>,
     /// The first record is a row.
@@ -63,10 +76,15 @@ impl Sheet {
             limits,
             head: Some(Vec::new()),
             delimiter: b',',
+            escape: None,
             cutter: Cutter::new(b',', None),
             held: Vec::new(),
             lines: 0,
             row: 0,
+            at: 0,
+            begins: Column::default(),
+            from: 0,
+            wanted: 0,
             skipping: false,
             told: Told::default(),
             plan: None,
@@ -79,12 +97,51 @@ impl Sheet {
         }
     }
 
+    /// Reads one row again, from a place on, before which so many rows stand.
+    pub(super) fn again(&mut self, places: &Places, row: u64, wanted: u64, from: u64) {
+        self.head = None;
+        (self.delimiter, self.escape) = (places.delimiter, places.escape);
+        self.cutter = Cutter::new(self.delimiter, self.escape);
+        self.plan = Some(places.plan.clone());
+        self.headerless = places.headerless;
+        (self.row, self.from, self.wanted) = (row, from, wanted);
+        self.intake.kept = Some(Vec::new());
+    }
+
+    /// What it takes to read rows of this table again; `None` for documents.
+    pub(super) fn places(&mut self, plan: Arc<Plan>, direct: bool) -> Option<Arc<Places>> {
+        self.documents.is_none().then(|| {
+            Arc::new(Places {
+                limits: self.limits,
+                plan,
+                delimiter: self.delimiter,
+                escape: self.escape,
+                headerless: self.headerless,
+                begins: std::mem::take(&mut self.begins),
+                direct,
+            })
+        })
+    }
+
+    /// Passes over text that is none of the sheet's.
+    pub(super) fn pass(&mut self, n_bytes: u64) {
+        self.at += n_bytes;
+    }
+
+    /// Whether all of that row has been read.
+    pub(super) fn has_begun(&self, row: u64) -> bool {
+        self.row >= row
+    }
+
     pub(super) fn push(&mut self, text: &[u8]) -> Result<(), Unreadable> {
         if let Some(documents) = &mut self.documents {
             return documents.push(text, &mut self.intake);
         }
         let Some(head) = &mut self.head else {
-            return self.records(text);
+            let before = self.from.saturating_sub(self.at);
+            let before = before.min(text.len() as u64);
+            self.at += before;
+            return self.records(&text[before as usize..]);
         };
         // The rest of a large push goes the usual way, whatever its size.
         let wanted = self.limits.sniffed.saturating_sub(head.len());
@@ -109,7 +166,7 @@ impl Sheet {
             self.last_record()?;
         }
         if let Some(documents) = &mut self.documents {
-            self.plan = documents.finish(&mut self.intake)?;
+            self.plan = documents.finish(&mut self.intake)?.map(Arc::new);
         }
         match self.plan.take() {
             None if self.row == 0 => Err(Unreadable::empty()),
@@ -125,7 +182,7 @@ impl Sheet {
         }
     }
 
-    pub(super) fn take_plan(&mut self) -> Option<Plan> {
+    pub(super) fn take_plan(&mut self) -> Option<Arc<Plan>> {
         self.plan.take()
     }
 
@@ -154,9 +211,10 @@ impl Sheet {
         let body = &head[skipped..];
         // Written twice, as where files are put together, it belongs to no name either.
         let body = body.strip_prefix(MARK).unwrap_or(body);
+        self.at += (head.len() - body.len()) as u64;
         self.delimiter = separator.unwrap_or_else(|| delimiter(body));
-        let escape = escapes_by_backslash(body, self.delimiter).then_some(b'\\');
-        self.cutter = Cutter::new(self.delimiter, escape);
+        self.escape = escapes_by_backslash(body, self.delimiter).then_some(b'\\');
+        self.cutter = Cutter::new(self.delimiter, self.escape);
         let mut sample = sample(self.cutter.clone(), body, whole).into_iter();
         if let Some(header) = sample.next() {
             self.settle_plan(header, sample.as_slice());
@@ -169,7 +227,8 @@ impl Sheet {
         if let Some(layout) = recognise_headerless(&header) {
             let mut rows = vec![header];
             rows.extend_from_slice(sample);
-            self.plan = plan(None, layout, &rows, decimal_comma, &self.told);
+            let plan = plan(None, layout, &rows, decimal_comma, &self.told);
+            self.plan = plan.map(Arc::new);
             self.headerless = true;
         } else {
             // A line of a megabyte has hundreds of thousands of names.
@@ -182,23 +241,27 @@ impl Sheet {
                 let issues = &mut self.intake.issues;
                 issues.note(Code::DuplicateHeader, Some(1), Some(name(at)), None);
             }
-            self.plan = plan(None, header, sample, decimal_comma, &self.told);
+            let plan = plan(None, header, sample, decimal_comma, &self.told);
+            self.plan = plan.map(Arc::new);
             let shown = self.plan.is_none() || !self.told.columns.is_empty();
             if shown && self.first_rows.is_empty() {
                 self.first_rows = sample.iter().take(8).cloned().collect();
             }
         }
-        self.intake.quick = self.plan.as_ref().and_then(Quick::new);
+        self.intake.quick = self.plan.as_deref().and_then(Quick::new);
     }
 
     fn records(&mut self, mut input: &[u8]) -> Result<(), Unreadable> {
         while !input.is_empty() {
             if self.skipping {
-                let Some(at) = memchr::memchr2(b'\r', b'\n', input) else {
+                let end = memchr::memchr2(b'\r', b'\n', input);
+                let skipped = end.unwrap_or(input.len());
+                self.at += skipped as u64;
+                self.skipping = end.is_none();
+                input = &input[skipped..];
+                if self.skipping {
                     return Ok(());
-                };
-                self.skipping = false;
-                input = &input[at..];
+                }
             }
             if !self.held.is_empty() {
                 input = self.go_on(input)?;
@@ -207,6 +270,7 @@ impl Sheet {
             // Line breaks between records belong to none.
             if let b'\r' | b'\n' = input[0] {
                 self.lines += u64::from(input[0] == b'\n');
+                self.at += 1;
                 input = &input[1..];
                 continue;
             }
@@ -254,6 +318,10 @@ impl Sheet {
 
     /// Takes a record that has ended, or is too long.
     fn settle_record(&mut self, record: &[u8], ended: bool) -> Result<(), Unreadable> {
+        if self.row.is_multiple_of(EVERY) && self.begins.len() as u64 == self.row / EVERY {
+            self.begins.push(self.at);
+        }
+        self.at += record.len() as u64;
         let result = match record.len() > self.longest() {
             true => self.give_up(ended, record.last().copied()),
             false => self.record(record, End::Line),
@@ -351,6 +419,9 @@ impl Sheet {
                 self.row -= 1;
                 return Ok(());
             }
+        }
+        if self.wanted > 0 && row != self.wanted {
+            return Ok(());
         }
         let mut unknown = None;
         if cells == width && end == End::Line {
