@@ -5,6 +5,7 @@
 //! end. A frame costs what its picture costs; a replay is done again only when edge or settings
 //! change. Pinned by `tests/it/engine.rs`.
 
+mod rows;
 mod simulating;
 mod tasks;
 
@@ -36,6 +37,7 @@ use crate::spans::{Parent, Rank, SpanIdx};
 use crate::turns::Work;
 use crate::view::{ColorBy, MILLI, Source, Viewport};
 
+pub use self::rows::Row;
 pub use self::simulating::RUNS;
 use self::simulating::Simulated;
 pub use self::tasks::{Step, Task};
@@ -495,7 +497,12 @@ impl Engine {
     /// The trace at a place of the plot.
     pub fn pick(&self, point: &PointRequest) -> Option<TraceDetail> {
         let span = self.span_at(point)?;
-        Some(self.detail(self.dataset().table.rank[span.0 as usize]))
+        let mut detail = self.detail(self.dataset().table.rank[span.0 as usize]);
+        if self.is_at_hand(span) {
+            let nth = detail.spans.iter().position(|it| it.at == span.0);
+            detail.opens = nth.map(|it| it as u32);
+        }
+        Some(detail)
     }
 
     /// The trace of that id.
@@ -661,6 +668,8 @@ impl Engine {
         let rank = table.rank[at];
         let served = (table.kind[at] == Kind::Client).then(|| late_ns(table, span));
         SpanLabel {
+            at: span.0,
+            file: rows::file_of(self.dataset(), span.0),
             span_id: table.span_id(span).to_owned(),
             trace_id: table.trace_id(rank).to_owned(),
             rank: rank.0,
@@ -694,6 +703,7 @@ impl Engine {
                 .unwrap_or(0),
             end: spans.iter().map(|&it| table.end(it)).max().unwrap_or(0),
             spans: Vec::with_capacity(spans.len()),
+            opens: None,
         };
         // Spans stand by start; pushed in reverse, the earliest comes off the stack first.
         let top = |span: &&SpanIdx| !matches!(table.parent(**span), Parent::Span(_));

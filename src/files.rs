@@ -4,7 +4,10 @@
 //! the earlier file's; what is known of a single file is known of each of several. Adding costs
 //! O(rows of the file). Pinned by `tests/it/files.rs`.
 
+use std::sync::Arc;
+
 use crate::dataset::Dataset;
+use crate::ingest::row::Places;
 use crate::ingest::time::print_duration;
 use crate::ingest::{Assumed, Reading, Told, Unmapped};
 use crate::issues::Issues;
@@ -29,6 +32,8 @@ pub struct FileFacts {
     pub told: Told,
     /// See [`Reading::head`].
     pub head: Option<Box<Unmapped>>,
+    /// See [`Reading::places`].
+    pub places: Option<Arc<Places>>,
     /// Its place among all that were to be read.
     pub input: u32,
     /// Rows that are spans.
@@ -57,6 +62,7 @@ impl Files {
             assumed: reading.assumed,
             told: reading.told,
             head: reading.head,
+            places: reading.places,
             input,
             rows: reading.rows.len() as u64,
             spans: 0,

@@ -38,6 +38,9 @@ pub enum Request {
     Pick(PointRequest),
     /// The trace of this id. Answered by [`Reply::Trace`].
     Trace(String),
+    /// What the row of this span says, the place of which a [`SpanLabel`] tells; its file travels beside the
+    /// message, where there is one. Answered by [`Reply::Row`], unless another is asked for, or none, before.
+    Row(Option<u32>),
     /// Which traces began from the one time to the other, exclusive? Answered by [`Reply::Ranks`].
     Ranks([i64; 2]),
     /// Work this out. Answered by [`Reply::Working`] now and then, and by [`Reply::Answer`] unless a newer
@@ -181,6 +184,8 @@ pub enum Reply {
     Hover(Option<SpanLabel>),
     /// A trace, if there is one.
     Trace(Option<Box<TraceDetail>>),
+    /// What a row says, or why that cannot be known.
+    Row(Vec<Block>),
     /// The rank of the first of the traces, and the one after the last.
     Ranks([u32; 2]),
     /// How far the work on a question is: steps done, and steps in all.
@@ -588,6 +593,10 @@ pub struct PointRequest {
 /// A span in words and figures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpanLabel {
+    /// Its place in the table.
+    pub at: u32,
+    /// Which of the files it stands in.
+    pub file: u16,
     /// The span's id.
     pub span_id: String,
     /// The id of its trace.
@@ -636,4 +645,6 @@ pub struct TraceDetail {
     pub end: i64,
     /// Its spans.
     pub spans: Vec<SpanLabel>,
+    /// Which of them was picked, if its row is quickly had.
+    pub opens: Option<u32>,
 }

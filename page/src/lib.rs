@@ -27,6 +27,7 @@ mod paint;
 mod panes;
 mod plot;
 mod reading;
+mod row;
 mod seek;
 mod settings;
 mod stream;

@@ -20,7 +20,7 @@ use crate::paint::Painter;
 use crate::reading::{Given, Reading};
 use crate::{
     assume, breaker, clickhouse, columns, header, herds, notices, open, overview, panes, plot,
-    reading, seek, theme, tools, trace, wire,
+    reading, row, seek, theme, tools, trace, wire,
 };
 use herdscope::messages::{FrameRequest, Reply, Scene, Style, Summary, TraceDetail};
 use herdscope::view::{FileMark, Pane, View, Viewport};
@@ -59,6 +59,7 @@ pub struct App {
     pub strip: overview::Strip,
     pub seek: seek::Seek,
     pub question: trace::Question,
+    pub row: row::Row,
     pub panes: panes::Panes,
     pub herds: herds::Herds,
     pub clickhouse: clickhouse::Dialog,
@@ -103,6 +104,7 @@ pub fn start(window: Window) -> Result<(), JsValue> {
         strip: overview::Strip::default(),
         seek: seek::Seek::default(),
         question: trace::Question::default(),
+        row: row::Row::default(),
         panes: panes::Panes::default(),
         herds: herds::Herds::default(),
         clickhouse: clickhouse::Dialog::default(),
@@ -125,6 +127,7 @@ pub fn start(window: Window) -> Result<(), JsValue> {
     herds::install(&app);
     panes::install(&app);
     trace::install(&app);
+    row::install(&app);
     open::install(&app);
     columns::install(&app);
     assume::install(&app);
@@ -371,6 +374,7 @@ impl App {
                 }
             }
             Reply::Trace(detail) => trace::arrived(self, id, detail.map(|it| *it)),
+            Reply::Row(blocks) => row::arrived(self, id, &blocks),
             Reply::Ranks(ranks) => seek::arrived(self, id, ranks),
             Reply::Working(topic, progress) => panes::working(self, id, topic, progress),
             Reply::Answer(answer) => panes::arrived(self, id, *answer),

@@ -292,7 +292,7 @@ fn acts(blocks: &[Block]) -> impl Iterator<Item = &Act> {
 }
 
 /// Fills an element with blocks.
-fn render(app: &App, id: &str, blocks: &[Block]) {
+pub fn render(app: &App, id: &str, blocks: &[Block]) {
     let dom = &app.dom;
     let pane = dom.html(id);
     dom::clear(&pane);

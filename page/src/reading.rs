@@ -14,7 +14,7 @@ use web_sys::File;
 use crate::history::Gesture;
 use crate::open::{self, render_empty};
 use crate::page::App;
-use crate::{columns, dom, notices, panes, seek, tools};
+use crate::{columns, dom, notices, panes, row, seek, tools};
 use herdscope::ingest::{Told, Unmapped};
 use herdscope::messages::{Input, Opening, Progress, Refused, Request, Summary};
 use herdscope::view::{FileMark, Source, View, Viewport};
@@ -176,6 +176,7 @@ fn begin(app: &App, plan: Plan, request: &Request, files: &[File]) {
         progress: None,
     });
     seek::forget(app);
+    row::close(app);
     render_reading(app);
     app.show_state();
 }

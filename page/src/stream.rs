@@ -89,9 +89,10 @@ fn broken_off(error: &JsValue) -> String {
     )
 }
 
-/// A file's bytes.
-pub fn of_file(file: &File) -> Result<Bytes, String> {
-    of_stream(file.stream())
+/// A file's bytes, from one of them on.
+pub fn of_file(file: &File, from: u64) -> Result<Bytes, String> {
+    let rest = file.slice_with_f64(from as f64);
+    of_stream(rest.map_err(|error| broken_off(&error))?.stream())
 }
 
 /// The bytes at an address, and how many there are if the host says so.

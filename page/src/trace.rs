@@ -11,7 +11,7 @@ use web_sys::HtmlElement;
 use crate::dom;
 use crate::history::Gesture;
 use crate::page::App;
-use crate::{header, notices};
+use crate::{header, notices, row};
 use herdscope::format;
 use herdscope::messages::{Request, SpanLabel, Swatch, TraceDetail};
 use herdscope::view::{MILLI, Pane, Viewport};
@@ -99,6 +99,7 @@ pub fn arrived(app: &App, id: u32, detail: Option<TraceDetail>) {
                 view.pane = Pane::Trace;
             });
             render(app);
+            row::open_picked(app);
         }
         (Some(detail), false) => {
             app.state_mut().detail = Some(Rc::new(detail));
@@ -207,19 +208,20 @@ pub fn render(app: &App) {
             format::duration(took)
         ),
     );
+    row::close(app);
     dom::clear(&list);
-    for label in &detail.spans {
-        dom::fill(&list, &[&row(app, &detail, label)]);
+    for (nth, label) in detail.spans.iter().enumerate() {
+        dom::fill(&list, &[&line(app, &detail, label, nth)]);
     }
 }
 
-fn row(app: &App, detail: &TraceDetail, label: &SpanLabel) -> HtmlElement {
+fn line(app: &App, detail: &TraceDetail, label: &SpanLabel, nth: usize) -> HtmlElement {
     let dom = &app.dom;
     let row = dom.new_element("li", "", "");
     // Deep traces stay readable: what is deeper than this stands below one another.
     dom::style(&row, "--depth", &label.depth.min(12).to_string());
     let (says, class) = outcome(label);
-    let name = dom.new_element("span", "", "");
+    let name = row::button(dom, nth);
     dom::set(
         &name,
         "title",

@@ -4,6 +4,8 @@
 //! every few milliseconds, by a message to itself, so that frames are drawn and a cancel is heard
 //! while it goes on; a new reading ends the one before. Pinned by the browser tests.
 
+mod rows;
+
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -46,6 +48,8 @@ struct Thread {
     tasks: RefCell<VecDeque<(u32, Task)>>,
     /// The work on them has turns of its own.
     task_turns: Turns,
+    /// The row that is being read again, by the id of its request.
+    row: Cell<u32>,
     /// How far the page was told that the work is.
     reported: Cell<Option<(Topic, [u32; 2])>>,
 }
@@ -74,6 +78,7 @@ pub fn start() -> Result<(), JsValue> {
         turns: Turns::new()?,
         tasks: RefCell::default(),
         task_turns: Turns::new()?,
+        row: Cell::new(0),
         reported: Cell::new(None),
     });
     let listener = thread.clone();
@@ -133,6 +138,7 @@ impl Thread {
                 let detail = self.engine().trace(&trace);
                 self.reply(id, &Reply::Trace(detail.map(Box::new)));
             }
+            Request::Row(span) => self.row(id, span, wire::listed(message, "files").pop()),
             Request::Ranks([from, to]) => {
                 let ranks = self.engine().ranks(from, to);
                 self.reply(id, &Reply::Ranks([ranks.start, ranks.end]));
@@ -212,6 +218,7 @@ impl Thread {
     fn open(self: &Rc<Self>, id: u32, openings: Vec<Opening>, files: Vec<File>) {
         self.cancel();
         self.reading.set(Some(id));
+        self.row.set(0);
         self.engine().start();
         let thread = self.clone();
         spawn_local(async move {
@@ -385,7 +392,7 @@ impl Thread {
                     true => None,
                     false => Some(Source::File(stream::mark(&file).await?)),
                 };
-                let bytes = stream::of_file(&file)?;
+                let bytes = stream::of_file(&file, 0)?;
                 begin(name, mark, Some(size));
                 bytes
             }

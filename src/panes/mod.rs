@@ -6,6 +6,7 @@
 
 mod compare;
 mod happened;
+mod row;
 mod simulated;
 mod timeouts;
 mod what_if;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::compare::compare;
 pub use self::happened::{happened, range, withheld};
+pub use self::row::row;
 pub use self::simulated::simulated;
 pub use self::timeouts::{Callers, MOST_EDGES, asked_pool, censored, in_flight, timeouts};
 pub use self::what_if::what_if;

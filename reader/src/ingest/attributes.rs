@@ -5,8 +5,6 @@
 //! is walked once, nothing is allocated, and a broken cell ends the walk. O(length of the cell).
 //! Pinned by `tests`.
 
-use std::str::Chars;
-
 /// Calls `visit` with each key and value of `text`. Values are given as they stand, without their
 /// quotes; what they escape with backslashes stays escaped. Nested objects and lists are entered.
 pub(crate) fn scan<'a>(text: &'a str, visit: &mut impl FnMut(&'a str, &'a str)) {
@@ -26,31 +24,49 @@ pub(crate) fn scan<'a>(text: &'a str, visit: &mut impl FnMut(&'a str, &'a str)) 
     }
 }
 
-/// The pairs of a cell that consists of them, with what is nested in them as text; `None` for any other. `loose`
-/// ones, `k=v;k=v`, are pairs where it is known that a cell holds attributes.
-pub(crate) fn pairs(text: &str, loose: bool) -> Option<Vec<(String, String)>> {
+/// The pairs of a cell that consists of them, keys and values as they stand, with what is nested in them; `None` for
+/// any other. `loose` ones, `k=v;k=v`, are pairs where it is known that a cell holds attributes.
+#[inline(never)]
+pub(crate) fn pairs(text: &str, loose: bool) -> Option<Vec<[&str; 2]>> {
     let mut pairs = Vec::new();
     let mut walk = Walk { text, at: 0 };
-    match walk.peek()? {
-        b'{' | b'[' => loop {
-            match walk.peek() {
-                None => break,
-                Some(b'[' | b']' | b',') => walk.at += 1,
-                Some(b'{') => walk.pairs_of(&mut pairs)?,
-                Some(_) => return None,
-            }
-        },
-        _ if loose => {
-            for pair in text.split([';', '\n']).map(str::trim_ascii) {
-                if !pair.is_empty() {
-                    let (key, value) = pair.split_once('=')?;
-                    pairs.push((key.trim_ascii().to_owned(), value.trim_ascii().to_owned()));
-                }
+    let is_map = matches!(walk.peek()?, b'{' | b'[');
+    if is_map {
+        while let Some(byte) = walk.peek() {
+            match byte {
+                b'[' | b']' | b',' => walk.at += 1,
+                b'{' => walk.pairs_of(&mut pairs)?,
+                _ => return None,
             }
         }
-        _ => {}
+    } else if loose {
+        for pair in text.split([';', '\n']) {
+            if let Some((key, value)) = pair.split_once('=') {
+                pairs.push([key.trim_ascii(), value.trim_ascii()]);
+            } else if !pair.trim_ascii().is_empty() {
+                return None;
+            }
+        }
     }
     (!pairs.is_empty()).then_some(pairs)
+}
+
+/// The text of a key or a value that may stand in quotes.
+#[inline(never)]
+pub(crate) fn bare(token: &str) -> String {
+    let text = inside(token);
+    match text.len() < token.len() {
+        true => unescape(text, &mut String::new()).to_owned(),
+        false => text.to_owned(),
+    }
+}
+
+/// What stands in the quotes, if it does.
+fn inside(token: &str) -> &str {
+    match token.as_bytes() {
+        [b'"' | b'\'', .., _] => token.get(1..token.len() - 1).unwrap_or(token),
+        _ => token,
+    }
 }
 
 /// Undoes the backslashes of a value into `scratch`.
@@ -60,46 +76,35 @@ pub(crate) fn unescape<'a>(value: &'a str, scratch: &'a mut String) -> &'a str {
     }
     scratch.clear();
     let mut chars = value.chars();
+    let mut high = 0;
     while let Some(c) = chars.next() {
         match (c, if c == '\\' { chars.next() } else { None }) {
             ('\\', Some('n')) => scratch.push('\n'),
             ('\\', Some('t')) => scratch.push('\t'),
             ('\\', Some('r')) => scratch.push('\r'),
-            ('\\', Some('u')) => scratch.push(character(&mut chars)),
+            ('\\', Some('u')) => {
+                let digits = chars.as_str().get(..4).unwrap_or_default();
+                let Ok(unit) = u32::from_str_radix(digits, 16) else {
+                    scratch.push('u');
+                    continue;
+                };
+                chars.nth(3);
+                // One of UTF-16, of which two can be a character.
+                let code = match unit & 0xFC00 {
+                    0xD800 => {
+                        high = (unit & 0x3FF) << 10;
+                        continue;
+                    }
+                    0xDC00 => 0x1_0000 + (high | unit & 0x3FF),
+                    _ => unit,
+                };
+                scratch.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+            }
             ('\\', Some(escaped)) => scratch.push(escaped),
             (c, _) => scratch.push(c),
         }
     }
     scratch
-}
-
-/// The character that JSON writes as one or two units of UTF-16 in digits. Half of one stands for nothing, and
-/// without digits it is a `u`.
-#[cold]
-fn character(chars: &mut Chars<'_>) -> char {
-    let Some(first) = unit(chars) else {
-        return 'u';
-    };
-    let mut after = chars.clone();
-    if let 0xD800..=0xDBFF = first
-        && (after.next(), after.next()) == (Some('\\'), Some('u'))
-        && let Some(second @ 0xDC00..=0xDFFF) = unit(&mut after)
-    {
-        *chars = after;
-        return char::from_u32(0x1_0000 + ((first & 0x3FF) << 10) + (second & 0x3FF))
-            .unwrap_or(char::REPLACEMENT_CHARACTER);
-    }
-    char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER)
-}
-
-fn unit(chars: &mut Chars<'_>) -> Option<u32> {
-    let mut after = chars.clone();
-    let mut unit = 0;
-    for _ in 0..4 {
-        unit = unit << 4 | after.next()?.to_digit(16)?;
-    }
-    *chars = after;
-    Some(unit)
 }
 
 /// Deeper than this nobody nests attributes; it keeps the stack small on hostile cells.
@@ -185,7 +190,8 @@ impl<'a> Walk<'a> {
     }
 
     /// The pairs of one object.
-    fn pairs_of(&mut self, pairs: &mut Vec<(String, String)>) -> Option<()> {
+    #[inline(never)]
+    fn pairs_of(&mut self, pairs: &mut Vec<[&'a str; 2]>) -> Option<()> {
         let n_before = pairs.len();
         // `{"key": k, "value": v}` stands for the pair (k, v). Cassandra has a value of each type and tells which.
         let (mut named, mut of_type) = (None, "value");
@@ -199,63 +205,54 @@ impl<'a> Walk<'a> {
                 }
                 _ => self.whole(b":,}]")?,
             };
-            match self.peek()? {
-                b':' => self.at += 1,
-                _ => return None,
+            if self.peek()? != b':' {
+                return None;
             }
+            self.at += 1;
             let value = self.whole(b",}]")?;
-            match (&*key, &*value) {
-                ("key", _) => named = Some(value.clone()),
+            match (inside(key), inside(value)) {
+                ("key", _) => named = Some(value),
                 ("value_type", "bool") => of_type = "value_bool",
                 ("value_type", "int64") => of_type = "value_long",
                 ("value_type", "float64") => of_type = "value_double",
                 ("value_type", _) => of_type = "value_string",
                 _ => {}
             }
-            pairs.push((key, value));
+            pairs.push([key, value]);
         }
         self.at += 1;
-        if let Some(key) = named
-            && let Some(at) = pairs[n_before..].iter().position(|it| it.0 == of_type)
-        {
-            let (_, value) = pairs.swap_remove(n_before + at);
+        let of_pair = pairs
+            .iter()
+            .skip(n_before)
+            .find(|it| inside(it[0]) == of_type);
+        if let (Some(key), Some(&[_, value])) = (named, of_pair) {
             pairs.truncate(n_before);
-            pairs.push((key, value));
+            pairs.push([key, value]);
         }
         Some(())
     }
 
-    /// The text of a key or a value, whatever is nested in it; without quotes, up to one of `ends`.
-    fn whole(&mut self, ends: &[u8]) -> Option<String> {
-        let (mut from, mut depth) = (None, 0);
+    /// A key or a value as it stands, with its quotes and whatever is nested in it; without quotes, up to one of `ends`.
+    fn whole(&mut self, ends: &[u8]) -> Option<&'a str> {
+        self.peek()?;
+        let from = self.at;
+        let mut depth = 0;
         loop {
-            match self.peek()? {
-                b'{' | b'[' => {
-                    from.get_or_insert(self.at);
-                    depth += 1;
-                    self.at += 1;
+            let byte = self.peek()?;
+            match byte {
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' if depth > 0 => depth -= 1,
+                b'}' | b']' | b',' if depth == 0 => return Some(""),
+                b'"' | b'\'' => {
+                    self.quoted(byte)?;
+                    self.at -= 1;
                 }
-                b'}' | b']' if depth > 0 => {
-                    depth -= 1;
-                    self.at += 1;
-                }
-                b',' | b':' if depth > 0 => self.at += 1,
-                b'}' | b']' | b',' => return Some(String::new()),
-                quote @ (b'"' | b'\'') => {
-                    let text = self.quoted(quote)?;
-                    if depth == 0 {
-                        return Some(unescape(text, &mut String::new()).to_owned());
-                    }
-                }
-                _ => {
-                    let text = self.bare(if depth == 0 { ends } else { b"{[:,]}" });
-                    if depth == 0 {
-                        return Some(text.to_owned());
-                    }
-                }
+                _ if depth == 0 => return Some(self.bare(ends)),
+                _ => {}
             }
-            if let (Some(from), 0) = (from, depth) {
-                return Some(self.slice(from, self.at).to_owned());
+            self.at += 1;
+            if depth == 0 {
+                return Some(self.slice(from, self.at));
             }
         }
     }

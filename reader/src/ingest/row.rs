@@ -8,8 +8,6 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 use super::attributes;
 use super::plan::Plan;
 use super::unreadable::Unreadable;
@@ -55,18 +53,19 @@ pub struct Again {
 }
 
 /// One thing that a row says.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cell {
-    /// The header of the column.
-    pub column: String,
-    /// The name of the attribute, of a cell that holds several; empty for a cell as a whole.
-    pub key: String,
+    /// The header of the column where the cell holds several things; empty where this is all of it.
+    pub of: String,
+    /// The header of the column, or what stands for the value in the cell.
+    pub name: String,
     /// What it says.
     pub text: String,
 }
 
 impl Again {
     /// Begins; the header is row 1. Bytes of a `whole` file come from its beginning, whatever it is.
+    #[inline(never)]
     pub fn new(places: Arc<Places>, row: u32, whole: bool) -> Again {
         let row = u64::from(row);
         let last = (places.begins.len() as u64).saturating_sub(1);
@@ -95,6 +94,7 @@ impl Again {
     }
 
     /// What the row says, if it is that of this span of this trace.
+    #[inline(never)]
     pub fn finish(self, trace: &str, span: &str) -> Option<Vec<Cell>> {
         let reading = self.reader.finish().ok()?;
         let rows = &reading.rows;
@@ -103,18 +103,25 @@ impl Again {
     }
 }
 
-/// The cells of a row that say something, attributes one by one.
+/// The cells of a row that say something, and after them attributes, one by one.
+#[inline(never)]
 fn said(plan: &Plan, cells: &[String]) -> Vec<Cell> {
-    let mut said = Vec::new();
+    let (mut said, mut attributes) = (Vec::new(), Vec::new());
     for (at, (column, cell)) in plan.headers.iter().zip(cells).enumerate() {
-        let pairs = attributes::pairs(cell, plan.attributes.contains(&(at as u32)));
-        for (key, text) in pairs.unwrap_or_else(|| vec![(String::new(), cell.clone())]) {
-            let is_blank = matches!(text.trim_ascii(), "" | "[]" | "{}");
-            if !key.is_empty() || !is_blank {
-                let column = column.clone();
-                said.push(Cell { column, key, text });
-            }
+        match attributes::pairs(cell, plan.attributes.contains(&(at as u32))) {
+            Some(pairs) => attributes.extend(pairs.into_iter().map(|[key, value]| Cell {
+                of: column.clone(),
+                name: attributes::bare(key),
+                text: attributes::bare(value),
+            })),
+            None if matches!(cell.trim_ascii(), "" | "[]" | "{}") => {}
+            None => said.push(Cell {
+                of: String::new(),
+                name: column.clone(),
+                text: cell.clone(),
+            }),
         }
     }
+    said.append(&mut attributes);
     said
 }

@@ -1,0 +1,96 @@
+//! What the row of a span says, below the span in the list of its trace.
+//!
+//! Invariants: at most one span is open, and it shows its own row, a sentence, or that it is being read; what is
+//! asked for another, or not any more, is let go.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use web_sys::{Element, HtmlElement};
+
+use crate::dom::{self, Dom};
+use crate::page::App;
+use crate::panes;
+use herdscope::messages::Request;
+use herdscope::panes::Block;
+
+/// The row that is under way, by the id of its request.
+#[derive(Default)]
+pub struct Row(Cell<Option<u32>>);
+
+pub fn install(app: &Rc<App>) {
+    app.on("trace-spans", "click", |app, event| {
+        if let Some(button) = dom::closest(event, "[data-nth]") {
+            let was_open = dom::attribute(&button, "aria-expanded") == "true";
+            close(app);
+            if !was_open {
+                open(app, &button);
+            }
+        }
+    });
+}
+
+/// What opens and closes a span.
+pub fn button(dom: &Dom, nth: usize) -> HtmlElement {
+    let button = dom.button("open", "", "data-nth", &nth.to_string());
+    dom::flag(&button, "aria-expanded", false);
+    button
+}
+
+/// Opens the span that was picked, where that is quickly done.
+pub fn open_picked(app: &App) {
+    let opens = app.state().detail.as_ref().and_then(|it| it.opens);
+    let button = opens.and_then(|nth| {
+        let buttons = app.dom.html("trace-spans").children();
+        let line = buttons.item(nth)?;
+        line.query_selector("[aria-expanded=false]").ok()?
+    });
+    if let Some(button) = button {
+        close(app);
+        open(app, &button);
+    }
+}
+
+/// Asks for the row of a span.
+fn open(app: &App, button: &Element) {
+    let file_and_place = || {
+        let state = app.state();
+        let nth: usize = dom::attribute(button, "data-nth").parse().ok()?;
+        let label = state.detail.as_ref()?.spans.get(nth)?;
+        let given = state.inputs.get(usize::from(label.file));
+        Some((label.at, given.and_then(|it| it.file.clone())))
+    };
+    let Some((at, file)) = file_and_place() else {
+        return;
+    };
+    let asked = app.client.open(&Request::Row(Some(at)), file.as_slice());
+    app.row.0.set(app.report(asked));
+    dom::flag(button, "aria-expanded", true);
+    if let Ok(Some(line)) = button.closest("li") {
+        let cells = app.dom.add(&line, "div", "", "Reading its row …");
+        cells.set_id("cells");
+        dom::set(&cells, "aria-live", "polite");
+    }
+}
+
+/// Closes the span that is open.
+pub fn close(app: &App) {
+    if app.row.0.take().is_some() {
+        app.report(app.client.send(&Request::Row(None)));
+    }
+    if let Some(cells) = app.dom.document.get_element_by_id("cells") {
+        let line = cells.parent_element();
+        if let Some(button) = line.and_then(|it| it.query_selector("[aria-expanded]").ok()?) {
+            dom::flag(&button, "aria-expanded", false);
+        }
+        cells.remove();
+    }
+}
+
+/// The engine's answer.
+pub fn arrived(app: &App, id: u32, blocks: &[Block]) {
+    if app.row.0.get() == Some(id) {
+        app.row.0.set(None);
+        panes::render(app, "cells", blocks);
+    }
+}
