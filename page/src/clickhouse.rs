@@ -8,7 +8,6 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use js_sys::Date;
-use wasm_bindgen_futures::spawn_local;
 use web_sys::{AbortController, HtmlDialogElement, HtmlTextAreaElement, Url};
 
 use crate::ask::{self, Refusal};
@@ -274,7 +273,7 @@ fn count(app: &Rc<App>, asked: Asked) {
     render(app);
     let app = app.clone();
     let password = app.dom.input("ch-password").value();
-    spawn_local(async move {
+    dom::spawn(Box::pin(async move {
         let sql = counting(app.as_ref(), &asked).how_many();
         let counted = match ask::ask(&asked, &password, &sql, &signal).await {
             Err(refusal) => Err(refusal),
@@ -299,7 +298,7 @@ fn count(app: &Rc<App>, asked: Asked) {
             }
         }
         render(&app);
-    });
+    }));
 }
 
 /// The query as it is counted: whole, so that a sample can be chosen by it.

@@ -4,7 +4,10 @@
 //! in `index.html` and stops the page; the browser tests would see it. What is called in a hundred
 //! places is not inlined there: the page is downloaded before it is run.
 
+use std::pin::Pin;
+
 use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::spawn_local;
 use web_sys::{
     AddEventListenerOptions, Document, Element, Event, EventTarget, HtmlElement, HtmlInputElement,
     HtmlSelectElement, Node, Window,
@@ -136,6 +139,12 @@ impl Dom {
 #[cold]
 fn not_there(id: &str) -> ! {
     panic!("index.html has no #{id} of that type")
+}
+
+/// Goes on with what waits for the browser now and then: whatever it is, this is compiled once.
+#[inline(never)]
+pub fn spawn(work: Pin<Box<dyn Future<Output = ()>>>) {
+    spawn_local(work);
 }
 
 /// Listens for as long as the page lives.

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use wasm_bindgen_futures::{JsFuture, spawn_local};
+use wasm_bindgen_futures::JsFuture;
 use web_sys::HtmlDialogElement;
 
 use crate::dom;
@@ -77,12 +77,12 @@ pub fn copy(app: &Rc<App>, button: &'static str, text: &str, otherwise: &'static
     }
     let copied = app.dom.window.navigator().clipboard().write_text(text);
     let (app, text) = (app.clone(), text.to_owned());
-    spawn_local(async move {
+    dom::spawn(Box::pin(async move {
         match JsFuture::from(copied).await {
             Ok(_) => confirm(&app, button),
             Err(_) => notices::offer(&app.dom, notices::OTHER, otherwise, &text),
         }
-    });
+    }));
 }
 
 fn confirm(app: &Rc<App>, button: &'static str) {

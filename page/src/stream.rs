@@ -4,14 +4,14 @@
 
 use js_sys::{ArrayBuffer, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::{JsFuture, spawn_local};
+use wasm_bindgen_futures::JsFuture;
 use web_sys::{
     AbortSignal, Blob, DedicatedWorkerGlobalScope, File, ReadableStream,
     ReadableStreamDefaultReader, ReferrerPolicy, RequestCredentials, RequestInit, Response,
 };
 
 use crate::ask;
-use crate::dom::reason;
+use crate::dom::{self, reason};
 use herdscope::clickhouse::{Asked, Ending, Query};
 use herdscope::view::{FileMark, MARK_BYTES, fingerprint};
 
@@ -66,9 +66,9 @@ impl Bytes {
         // Whether the browser could stop the source does not matter to anybody, but a refusal that
         // nobody hears would end the thread: an answer that was aborted refuses.
         let stopped = reader.cancel();
-        spawn_local(async move {
+        dom::spawn(Box::pin(async move {
             let _ = JsFuture::from(stopped).await;
-        });
+        }));
     }
 }
 

@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use js_sys::{Array, ArrayBuffer, Function, Promise, Reflect, Uint8Array};
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::{JsFuture, spawn_local};
+use wasm_bindgen_futures::JsFuture;
 use web_sys::{AbortController, DedicatedWorkerGlobalScope, File, MessageChannel, MessageEvent};
 
 use crate::stream::{self, Bytes};
@@ -157,7 +157,7 @@ impl Thread {
         tasks.push_back((id, task));
         if idle {
             let thread = self.clone();
-            spawn_local(async move { thread.work().await });
+            dom::spawn(Box::pin(async move { thread.work().await }));
         }
     }
 
@@ -221,7 +221,7 @@ impl Thread {
         self.row.set(0);
         self.engine().start();
         let thread = self.clone();
-        spawn_local(async move {
+        dom::spawn(Box::pin(async move {
             thread.read(id, openings, files).await;
             // Cancelled, or another reading has taken over: that has been answered already.
             if thread.reading.get() != Some(id) {
@@ -239,7 +239,7 @@ impl Thread {
                 thread.reading.set(None);
                 thread.reply(id, &reply);
             }
-        });
+        }));
     }
 
     /// The turns of what the engine makes of a reading, other work in between; how they ended, or [`Turn::More`] where

@@ -25,6 +25,7 @@ mod recorded;
 mod remedies;
 mod replay;
 mod retries;
+mod row;
 mod samples;
 mod simulate;
 mod supposed;

@@ -5,11 +5,10 @@
 
 use std::rc::Rc;
 
-use wasm_bindgen_futures::spawn_local;
 use web_sys::File;
 
 use super::{TURN_MS, Thread};
-use crate::stream;
+use crate::{dom, stream};
 use herdscope::messages::Reply;
 use herdscope::panes::Block;
 
@@ -19,17 +18,17 @@ impl Thread {
         self.row.set(id);
         let Some(span) = span else { return };
         let thread = self.clone();
-        spawn_local(async move {
+        dom::spawn(Box::pin(async move {
             let read = thread.read_row(id, span, file).await;
             if thread.row.get() == id {
                 let blocks = read.unwrap_or_else(|why| vec![Block::Text(why)]);
                 thread.reply(id, &Reply::Row(blocks));
             }
-        });
+        }));
     }
 
     async fn read_row(&self, id: u32, span: u32, file: Option<File>) -> Result<Vec<Block>, String> {
-        let mut row = self.engine().row(span)?;
+        let mut row = Box::new(self.engine().row(span)?);
         let mut bytes = match (&row.url, &file) {
             (Some(url), _) => stream::of_address(&self.scope, url).await?.0,
             (None, Some(file)) => stream::of_file(file, row.from)?,

@@ -4,6 +4,7 @@
 use herdscope::format;
 use herdscope::messages::{PointRequest, SpanLabel, TraceDetail};
 use herdscope::view::{ColorBy, MILLI, Pane, View, Viewport};
+use herdscope_browser_tests::files::{self, Folder};
 use herdscope_browser_tests::{Held, Page, Point, Result, Truth, suite};
 use serde_json::json;
 
@@ -12,6 +13,10 @@ suite!(
     a_click_picks_the_trace,
     a_trace_is_let_go_and_shown,
     times_are_whole_nanoseconds,
+    a_span_opens_to_its_row,
+    the_span_that_is_picked_is_open,
+    a_file_without_rows_says_so,
+    a_file_that_has_changed_shows_no_row,
 );
 
 /// A trace of the first herd, with a call that timed out.
@@ -256,4 +261,174 @@ fn times_are_whole_nanoseconds(page: &mut Page) -> Result<()> {
         Some((start - margin, start + duration as i64 + margin))
     );
     Ok(())
+}
+
+/// Where files are let go that are to be opened.
+const OPEN: Point = Point { x: 300.0, y: 450.0 };
+
+/// A table with attributes and a note of two lines; the second trace stands behind a hundred others.
+fn table() -> String {
+    let mut text =
+        "trace_id,span_id,parent_span_id,service.name,name,kind,start_time,duration_ms,note,attributes\n"
+            .to_owned();
+    for at in 0..102 {
+        let (second, ms) = (at / 10, at % 10 * 100);
+        for (span, parent, kind) in [("caller", "", "client"), ("called", "caller", "server")] {
+            text += &format!(
+                "trace{at},{span}{at},{parent}{},{span},GET,{kind},2026-01-05T10:00:{second:02}.{ms:03}Z,50,\"first line\nof {span} {at}\",\"{{'db.statement':'SELECT {at}','http.route':'/{span}'}}\"\n",
+                if parent.is_empty() {
+                    String::new()
+                } else {
+                    at.to_string()
+                }
+            );
+        }
+    }
+    text
+}
+
+/// Marks a trace of what is open, as a link does.
+fn mark(page: &Page, trace: &str) -> Result<()> {
+    let pick = format!("location.hash = location.hash + '&trace={trace}&pane=trace'");
+    page.run(&pick, Vec::new())?;
+    page.wait_for(&format!(
+        "document.getElementById('trace-id').textContent === '{trace}'"
+    ))?;
+    page.wait_until_still()
+}
+
+/// What is said below a span, once it is there: a line for each row of its tables.
+fn said(page: &Page) -> Result<String> {
+    page.wait_for("document.querySelector('#cells tr, #cells p')")?;
+    page.string(
+        "[...document.querySelectorAll('#cells tr, #cells h3, #cells p')] \
+         .map((it) => [...it.childNodes].map((it) => it.textContent).join('=')) \
+         .filter((it) => it).join('|')",
+    )
+}
+
+const SAID: &str = "trace_id=trace101|span_id=called101|parent_span_id=caller101|service.name=called|name=GET|\
+    kind=server|start_time=2026-01-05T10:00:10.100Z|duration_ms=50|note=first line\nof called 101|attributes|\
+    db.statement=SELECT 101|http.route=/called";
+
+fn a_span_opens_to_its_row(page: &mut Page) -> Result<()> {
+    let folder = Folder::new()?;
+    let plain = folder.write("plain.csv", table())?;
+    let packed = folder.write("packed.csv.gz", files::gz(table().as_bytes())?)?;
+    for (file, name) in [(plain, "plain.csv"), (packed, "packed.csv.gz")] {
+        page.show("/")?;
+        page.drop_file(&file, OPEN)?;
+        page.wait_for_file(name)?;
+        mark(page, "trace101")?;
+        let open = "[...document.querySelectorAll('#trace-spans .open')].map((it) => it.ariaExpanded).join()";
+        assert_eq!(page.string(open)?, "false,false");
+        // By a click and by the keyboard; one at a time.
+        page.click("#trace-spans li:nth-child(2) .open")?;
+        assert_eq!(said(page)?, SAID);
+        assert_eq!(page.string(open)?, "false,true");
+        page.run(
+            "document.querySelector('#trace-spans li:nth-child(1) .open').focus()",
+            Vec::new(),
+        )?;
+        page.press("Enter")?;
+        page.wait_for("document.querySelector('#trace-spans li:nth-child(1) #cells tr')")?;
+        assert!(
+            said(page)?.contains("|http.route=/caller"),
+            "{}",
+            said(page)?
+        );
+        assert_eq!(page.string(open)?, "true,false");
+        page.press("Enter")?;
+        page.wait_for("!document.getElementById('cells')")?;
+        assert_eq!(page.string(open)?, "false,false");
+        // Another trace begins closed.
+        page.click("#trace-spans li:nth-child(1) .open")?;
+        mark(page, "trace3")?;
+        assert_eq!(page.string(open)?, "false,false");
+        page.must_be_silent()?;
+    }
+    Ok(())
+}
+
+fn the_span_that_is_picked_is_open(page: &mut Page) -> Result<()> {
+    let folder = Folder::new()?;
+    let text = table();
+    let truth = Truth::of(text.as_bytes())?;
+    let detail = truth
+        .ask(|engine| engine.trace("trace101"))
+        .ok_or("no trace")?;
+    let viewport = around(&detail);
+    let view = View {
+        viewport: Some(viewport),
+        ..View::default()
+    };
+    for (name, bytes, opens) in [
+        ("plain.csv", text.clone().into_bytes(), true),
+        // What would have to be unpacked from its beginning waits to be asked for.
+        ("packed.csv.gz", files::gz(text.as_bytes())?, false),
+    ] {
+        page.show("/")?;
+        page.drop_file(&folder.write(name, bytes)?, OPEN)?;
+        page.wait_for_file(name)?;
+        let look = format!(
+            "location.hash = '{}&src=' + new URLSearchParams(location.hash.slice(1)).get('src')",
+            view.to_hash()
+        );
+        page.run(&look, Vec::new())?;
+        page.wait_for_viewport("the last trace", viewport)?;
+        let at = on_the_row(page, viewport, &detail, 0.5)?;
+        let picked = hovered(page, &truth, viewport, at)?;
+        page.click_at(at, Held::NOTHING)?;
+        page.wait_for_view("the trace", |view| view.trace.is_some())?;
+        page.wait_until_still()?;
+        if opens {
+            let said = said(page)?;
+            assert!(
+                said.contains(&format!("span_id={}|", picked.span_id)),
+                "{said}"
+            );
+        } else {
+            assert!(!page.is_shown("#cells").unwrap_or(false));
+        }
+        page.must_be_silent()?;
+    }
+    Ok(())
+}
+
+fn a_file_without_rows_says_so(page: &mut Page) -> Result<()> {
+    page.show("/")?;
+    let json = xtask::workspace().join("tests/fixtures/ingest/jaeger-json.json");
+    let truth = Truth::of(&std::fs::read(&json).map_err(|error| error.to_string())?)?;
+    let trace = truth.trace_of_rank(0).ok_or("no trace")?.trace_id;
+    page.drop_file(&json, OPEN)?;
+    page.wait_for_file("jaeger-json.json")?;
+    mark(page, &trace)?;
+    page.click("#trace-spans .open")?;
+    let why = said(page)?;
+    assert!(why.starts_with("jaeger-json.json is no table"), "{why}");
+
+    let detail = a_trace(Truth::of_sample()?)?;
+    page.show(&format!(
+        "/#v=1&src=sample:incident&trace={}&pane=trace",
+        detail.trace_id
+    ))?;
+    page.wait_for("!document.getElementById('trace-some').hidden")?;
+    page.click("#trace-spans .open")?;
+    let why = said(page)?;
+    assert!(why.contains("is simulated"), "{why}");
+    page.must_be_silent()
+}
+
+fn a_file_that_has_changed_shows_no_row(page: &mut Page) -> Result<()> {
+    let folder = Folder::new()?;
+    let file = folder.write("a.csv", table())?;
+    page.show("/")?;
+    page.drop_file(&file, OPEN)?;
+    page.wait_for_file("a.csv")?;
+    folder.write("a.csv", table().replace("called101", "called1x1"))?;
+    mark(page, "trace101")?;
+    page.click("#trace-spans li:nth-child(2) .open")?;
+    let why = said(page)?;
+    assert!(why.contains("changed"), "{why}");
+    page.must_be_silent()
 }
