@@ -50,7 +50,6 @@ impl Sampling {
             told: Told::default(),
             head: None,
             places: None,
-            cells: Vec::new(),
             issues: Issues::default(),
         };
         (Source::Sample(self.name), reading)

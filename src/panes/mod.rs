@@ -77,6 +77,7 @@ pub enum Act {
 }
 
 impl From<String> for Cell {
+    #[inline(never)]
     fn from(text: String) -> Cell {
         Cell {
             text,

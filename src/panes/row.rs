@@ -1,10 +1,10 @@
 //! All that the row of a span says.
 
 use super::Block;
-use crate::ingest::row::Cell;
+use crate::ingest::row::Said;
 
 /// A table of the cells, and one of the attributes of each column that holds some.
-pub fn row(cells: Vec<Cell>) -> Vec<Block> {
+pub fn row(said: Vec<Said>) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let mut rows = Vec::new();
     let mut of = String::new();
@@ -12,13 +12,13 @@ pub fn row(cells: Vec<Cell>) -> Vec<Block> {
         head: Vec::new(),
         rows,
     };
-    for cell in cells {
-        if cell.of != of {
+    for [column, name, text] in said {
+        if column != of {
             blocks.push(table(std::mem::take(&mut rows)));
-            blocks.push(Block::Heading(cell.of.clone()));
-            of = cell.of;
+            blocks.push(Block::Heading(column.clone()));
+            of = column;
         }
-        rows.push(vec![cell.name.into(), cell.text.into()]);
+        rows.push(vec![name.into(), text.into()]);
     }
     blocks.push(table(rows));
     blocks

@@ -3,14 +3,14 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use herdscope::ingest::row::{Again, Cell, EVERY};
+use herdscope::ingest::row::{Again, EVERY, Said};
 use herdscope::ingest::{Limits, Reading};
 use proptest::prelude::*;
 
 use crate::support::{files, fixtures, read, read_with};
 
 /// What one row says, fed in pieces of that size; `None` where it is not the span's.
-fn again(reading: &Reading, at: usize, bytes: &[u8], piece: usize) -> Option<Vec<Cell>> {
+fn again(reading: &Reading, at: usize, bytes: &[u8], piece: usize) -> Option<Vec<Said>> {
     let rows = &reading.rows;
     let places = reading.places.clone().expect("a table");
     let mut again = Again::new(places, rows.row[at], false);
@@ -29,12 +29,12 @@ fn packed(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// As `column=text` and `column.key=text`.
-fn print(cells: &[Cell]) -> Vec<String> {
-    let line = |it: &Cell| match it.of.as_str() {
-        "" => format!("{}={}", it.name, it.text),
-        column => format!("{column}.{}={}", it.name, it.text),
+fn print(said: &[Said]) -> Vec<String> {
+    let line = |[of, name, text]: &Said| match of.as_str() {
+        "" => format!("{name}={text}"),
+        column => format!("{column}.{name}={text}"),
     };
-    cells.iter().map(line).collect()
+    said.iter().map(line).collect()
 }
 
 /// The row of the only span.
@@ -275,7 +275,7 @@ fn table(cells: &[[String; 3]], line: &str, mark: &str) -> (String, Vec<Vec<Stri
     }
     let mut csv = csv::ReaderBuilder::new()
         .has_headers(false)
-        .from_reader(text[mark.len()..].as_bytes());
+        .from_reader(&text.as_bytes()[mark.len()..]);
     let records = csv
         .records()
         .map(|it| it.unwrap().iter().map(str::to_owned).collect());

@@ -1,13 +1,13 @@
 //! Rows that are read again, beside everything else that the thread does.
 //!
-//! Invariants: the newest one that is asked for is read, and gives way every few milliseconds; what is not wanted any more
+//! Invariants: the newest one that is asked for is read, and gives way after each piece; what is not wanted any more
 //! is neither read on nor answered. The reading of files ends it.
 
 use std::rc::Rc;
 
 use web_sys::File;
 
-use super::{TURN_MS, Thread};
+use super::Thread;
 use crate::{dom, stream};
 use herdscope::messages::Reply;
 use herdscope::panes::Block;
@@ -34,16 +34,12 @@ impl Thread {
             (None, Some(file)) => stream::of_file(file, row.from)?,
             (None, None) => return row.finish(),
         };
-        let mut turn = self.now();
         while let Some(piece) = bytes.next().await? {
             if self.row.get() != id || row.push(&piece) {
                 break;
             }
-            if self.now() - turn >= TURN_MS {
-                // Files are not read meanwhile: nobody else has these turns.
-                self.turns.give_way().await;
-                turn = self.now();
-            }
+            // Files are not read meanwhile: nobody else has these turns.
+            self.turns.give_way().await;
         }
         bytes.close();
         row.finish()

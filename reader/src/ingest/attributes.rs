@@ -83,8 +83,9 @@ pub(crate) fn unescape<'a>(value: &'a str, scratch: &'a mut String) -> &'a str {
             ('\\', Some('t')) => scratch.push('\t'),
             ('\\', Some('r')) => scratch.push('\r'),
             ('\\', Some('u')) => {
-                let digits = chars.as_str().get(..4).unwrap_or_default();
-                let Ok(unit) = u32::from_str_radix(digits, 16) else {
+                let digits = chars.as_str().get(..4).unwrap_or("none");
+                let unit = |unit: u32, digit: char| Some(unit << 4 | digit.to_digit(16)?);
+                let Some(unit) = digits.chars().try_fold(0, unit) else {
                     scratch.push('u');
                     continue;
                 };
@@ -212,10 +213,14 @@ impl<'a> Walk<'a> {
             let value = self.whole(b",}]")?;
             match (inside(key), inside(value)) {
                 ("key", _) => named = Some(value),
-                ("value_type", "bool") => of_type = "value_bool",
-                ("value_type", "int64") => of_type = "value_long",
-                ("value_type", "float64") => of_type = "value_double",
-                ("value_type", _) => of_type = "value_string",
+                ("value_type", of) => {
+                    of_type = match of.as_bytes() {
+                        [b'b', b'o', ..] => "value_bool",
+                        [b'i', ..] => "value_long",
+                        [b'f', ..] => "value_double",
+                        _ => "value_string",
+                    }
+                }
                 _ => {}
             }
             pairs.push([key, value]);

@@ -138,8 +138,6 @@ pub struct Reading {
     pub head: Option<Box<Unmapped>>,
     /// What it takes to read rows of it again; `None` for what is no table.
     pub places: Option<Arc<Places>>,
-    /// Of a row that is read again, its cells.
-    pub cells: Vec<String>,
     /// What was noticed.
     pub issues: Issues,
 }
@@ -217,27 +215,17 @@ impl Reader {
         if let Some(why) = self.failed {
             return Err(why);
         }
-        if let Stage::Start(..) = self.stage {
-            self.begin()?;
-        }
-        let block = std::mem::take(&mut self.block);
-        if !block.is_empty() {
-            self.unpack_block(&block)?;
-        }
+        self.end()?;
         let (mut cut, mut rest, mut direct) = (false, false, true);
-        let mut decoder = match self.stage {
+        let decoder = match self.stage {
             Stage::Start(decoder, _) | Stage::Plain(decoder) => decoder,
             Stage::Gz(gz) => {
                 cut = !gz.gunzip.is_whole();
                 rest = gz.gunzip.has_rest();
                 direct = false;
-                if cut && gz.bytes_out == 0 {
-                    return Err(Unreadable::gz_broken(self.unpacked));
-                }
                 Box::new(gz.decoder)
             }
         };
-        decoder.finish()?;
         direct &= decoder.is_plain();
         let mut sheet = decoder.sheet;
         let Some(plan) = sheet.take_plan() else {
@@ -269,11 +257,29 @@ impl Reader {
             }),
             told: plan.told.clone(),
             places,
-            cells: intake.kept.unwrap_or_default(),
             exporter: plan.exporter.name,
             rows: intake.rows,
             issues: intake.issues,
         })
+    }
+
+    /// Reads what is held back.
+    #[inline(never)]
+    fn end(&mut self) -> Result<(), Unreadable> {
+        if let Stage::Start(..) = self.stage {
+            self.begin()?;
+        }
+        let block = std::mem::take(&mut self.block);
+        if !block.is_empty() {
+            self.unpack_block(&block)?;
+        }
+        match &mut self.stage {
+            Stage::Start(decoder, _) | Stage::Plain(decoder) => decoder.finish(),
+            Stage::Gz(gz) if gz.bytes_out == 0 && !gz.gunzip.is_whole() => {
+                Err(Unreadable::gz_broken(self.unpacked))
+            }
+            Stage::Gz(gz) => gz.decoder.finish(),
+        }
     }
 
     /// What is read so far.

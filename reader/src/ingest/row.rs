@@ -52,16 +52,9 @@ pub struct Again {
     pub from: u64,
 }
 
-/// One thing that a row says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cell {
-    /// The header of the column where the cell holds several things; empty where this is all of it.
-    pub of: String,
-    /// The header of the column, or what stands for the value in the cell.
-    pub name: String,
-    /// What it says.
-    pub text: String,
-}
+/// One thing that a row says: the header of the column where its cell holds several, else nothing; the name, which is
+/// the header or stands for the value in the cell; and the text.
+pub type Said = [String; 3];
 
 impl Again {
     /// Begins; the header is row 1. Bytes of a `whole` file come from its beginning, whatever it is.
@@ -95,31 +88,31 @@ impl Again {
 
     /// What the row says, if it is that of this span of this trace.
     #[inline(never)]
-    pub fn finish(self, trace: &str, span: &str) -> Option<Vec<Cell>> {
-        let reading = self.reader.finish().ok()?;
-        let rows = &reading.rows;
+    pub fn finish(mut self, trace: &str, span: &str) -> Option<Vec<Said>> {
+        self.reader.end().ok()?;
+        let intake = &self.reader.decoder().sheet.intake;
+        let rows = &intake.rows;
         let is_it = rows.len() == 1 && *rows.trace_id(0) == *trace && *rows.span_id(0) == *span;
-        is_it.then(|| said(&self.places.plan, &reading.cells))
+        let kept = intake.kept.as_ref().filter(|_| is_it)?;
+        Some(said(&self.places.plan, kept))
     }
 }
 
 /// The cells of a row that say something, and after them attributes, one by one.
 #[inline(never)]
-fn said(plan: &Plan, cells: &[String]) -> Vec<Cell> {
+fn said(plan: &Plan, cells: &[String]) -> Vec<Said> {
     let (mut said, mut attributes) = (Vec::new(), Vec::new());
     for (at, (column, cell)) in plan.headers.iter().zip(cells).enumerate() {
+        let is_blank = matches!(cell.trim_ascii(), "" | "[]" | "{}");
         match attributes::pairs(cell, plan.attributes.contains(&(at as u32))) {
-            Some(pairs) => attributes.extend(pairs.into_iter().map(|[key, value]| Cell {
-                of: column.clone(),
-                name: attributes::bare(key),
-                text: attributes::bare(value),
-            })),
-            None if matches!(cell.trim_ascii(), "" | "[]" | "{}") => {}
-            None => said.push(Cell {
-                of: String::new(),
-                name: column.clone(),
-                text: cell.clone(),
-            }),
+            None if is_blank => {}
+            None => said.push([String::new(), column.clone(), cell.clone()]),
+            Some(pairs) => {
+                for [key, value] in pairs {
+                    let [key, value] = [key, value].map(attributes::bare);
+                    attributes.push([column.clone(), key, value]);
+                }
+            }
         }
     }
     said.append(&mut attributes);
