@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use herdscope::view::Source;
 use herdscope_browser_tests::files;
-use herdscope_browser_tests::{Page, Result, suite};
+use herdscope_browser_tests::{Page, Result, Truth, suite};
 
 suite!(
     the_pages_own_host_is_read_at_once,
     another_host_is_asked_with_leave_and_told_nothing,
+    a_row_is_fetched_again_and_nothing_told,
     what_is_refused_is_said,
     a_stream_fills_the_plot_and_can_be_stopped,
 );
@@ -214,4 +215,33 @@ fn a_stream_fills_the_plot_and_can_be_stopped(page: &mut Page) -> Result<()> {
     page.dismiss_messages()?;
     page.picture()?
         .must_be(&sample, "after the stream was stopped")
+}
+
+fn a_row_is_fetched_again_and_nothing_told(page: &mut Page) -> Result<()> {
+    let host = Host::start()?;
+    let truth = Truth::of(files::first_rows(300)?.as_bytes())?;
+    let trace = truth.trace_of_rank(40).ok_or("no trace")?;
+    let label = trace.spans.first().ok_or("no span")?;
+    page.show("/")?;
+    page.run("document.cookie = 'who=me'", Vec::new())?;
+    page.open(&format!(
+        "/#v=1&src={}/open/spans.csv&trace={}&pane=trace",
+        host.address, trace.trace_id
+    ))?;
+    page.wait_for_message(&["reads its data from"])?;
+    page.click("#notices button:not(.close)")?;
+    page.wait_for_file("spans.csv")?;
+    page.wait_for("document.querySelector('#trace-spans .open')")?;
+    page.click("#trace-spans .open")?;
+    page.wait_for("document.querySelector('#cells td, #cells p')")?;
+    let said = page.text("#cells")?;
+    assert!(said.contains(&label.span_id), "{said}");
+    let asked = host.asked();
+    assert_eq!(asked.len(), 2);
+    let head = asked[1].to_ascii_lowercase();
+    assert!(
+        !head.contains("cookie:") && !head.contains("referer:"),
+        "{head}"
+    );
+    page.must_be_silent()
 }
