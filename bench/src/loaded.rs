@@ -104,7 +104,7 @@ impl Loaded {
             rests: true,
             ..FrameRequest::of(&view, size, [0, 0], theme::light())
         };
-        self.engine.frame(&request).plot
+        self.engine.frame(&request).plot.rgba.clone()
     }
 
     fn part(&self, [x0, x1, y0, y1]: [f64; 4]) -> Viewport {
