@@ -29,26 +29,28 @@ const start = async (glue, engine, unpacker) => {
         port2.postMessage(0);
       });
     let input = new Uint8Array();
-    const pull = async (controller) => {
-      const [size, to, used, given] = fields();
-      if (used == given) {
-        // After the last bytes there are none, and perhaps more to unpack of those before.
-        if (!input.length) input = (await reader.read()).value ?? input;
-        const piece = input.subarray(0, size);
-        input = input.subarray(size);
-        bytes(to).set(piece);
-        xz.supply_input(at, piece.length);
+    // All of it is little, so that nobody has to ask for the next piece.
+    const start = async (controller) => {
+      for (let result = 0; !result; await turn()) {
+        const [size, to, used, given] = fields();
+        if (used == given) {
+          // After the last bytes there are none, and perhaps more to unpack of those before.
+          if (!input.length) input = (await reader.read()).value ?? input;
+          const piece = input.subarray(0, size);
+          input = input.subarray(size);
+          bytes(to).set(piece);
+          xz.supply_input(at, piece.length);
+        }
+        result = xz.get_next_output(at);
+        if (result > 1) throw Error((why = `${packed.url} is damaged or cut off`));
+        const [, , , , from, n] = fields();
+        controller.enqueue(bytes(from, from + n).slice());
+        fields()[5] = 0;
       }
-      const result = xz.get_next_output(at);
-      if (result > 1) throw Error((why = `${packed.url} is damaged or cut off`));
-      const [, , , , from, n] = fields();
-      controller.enqueue(bytes(from, from + n).slice());
-      fields()[5] = 0;
-      if (result) controller.close();
-      await turn();
+      controller.close();
     };
     const headers = { "content-type": "application/wasm" };
-    return new Response(new ReadableStream({ pull }), { headers });
+    return new Response(new ReadableStream({ start }), { headers });
   };
 
   try {
