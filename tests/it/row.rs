@@ -8,6 +8,8 @@ use herdscope::panes::Block;
 use herdscope::samples;
 use herdscope::view::{FileMark, Source};
 
+use crate::given::loaded;
+
 const HEAD: &str = "trace_id,span_id,service.name,name,start_time,duration_ms,note,attributes\n";
 
 /// A file of traces whose names begin so.
@@ -36,7 +38,7 @@ fn opened(files: &[(&str, Option<Source>, &str)]) -> Engine {
         engine.next_file((*name).to_owned(), source.clone(), None, Told::default());
         engine.push(text.as_bytes(), 0.0).unwrap();
     }
-    engine.finish().unwrap();
+    loaded(&mut engine).unwrap();
     engine
 }
 

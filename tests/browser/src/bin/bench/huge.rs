@@ -4,6 +4,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use herdscope_browser_tests::{Browser, Page, Result, Site};
+use serde_json::json;
 use xtask::bench::input::{Input, Options};
 use xtask::bench::row::{Row, Target, percentile};
 
@@ -78,6 +79,9 @@ pub fn measure(options: &Options) -> Result<()> {
         .ok_or("the worker does not tell its memory")?;
     Row::of(format!("{size}: memory of the worker, MB"), &[memory / 1e6]).print();
 
+    // From everything there is nowhere to pan to.
+    page.run("wheel(arguments[0])", vec![json!(-24)])?;
+    page.wait_until_still()?;
     let rounds: Result<Vec<f64>> = (0..options.rounds)
         .map(|_| {
             Ok(percentile(
