@@ -71,7 +71,7 @@ fn draw(engine: &mut Engine, view: &View) {
     let request = FrameRequest::of(view, PLOT, OVERVIEW, Style::default());
     let frame = engine.frame(&request);
     let bytes = |[width, height]: [u32; 2]| (width * height * 4) as usize;
-    assert_eq!(frame.plot.len(), bytes(PLOT));
+    assert_eq!(frame.plot.rgba.len(), bytes(PLOT));
     assert_eq!(frame.overview.len(), bytes(OVERVIEW));
     for at in [[0.0, 0.0], [20.0, 12.0], [39.9, 23.9]] {
         let point = PointRequest {
