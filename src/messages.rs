@@ -154,6 +154,17 @@ pub enum Input {
     },
 }
 
+impl Input {
+    /// What it is called.
+    pub fn name(&self) -> String {
+        match self {
+            Input::File { name, .. } | Input::Fetch { name, .. } => name.clone(),
+            Input::Sample(name) => ["sample ", name].concat(),
+            Input::ClickHouse { asked, .. } => asked.name(),
+        }
+    }
+}
+
 /// A password: kept as long as the reading, and never shown.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Password(pub String);

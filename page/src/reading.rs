@@ -74,11 +74,7 @@ impl Given {
 
     /// What it is called.
     pub fn name(&self) -> String {
-        match &self.input {
-            Input::File { name, .. } | Input::Fetch { name, .. } => name.clone(),
-            Input::Sample(name) => ["sample ", name].concat(),
-            Input::ClickHouse { asked, .. } => asked.name(),
-        }
+        self.input.name()
     }
 }
 

@@ -278,8 +278,9 @@ impl Thread {
         };
         for (at, opening) in openings.into_iter().enumerate() {
             if self.engine().is_full() {
-                let why = "The memory for spans is full, so one of the files was not read.";
-                self.engine().skip(false, why.to_owned());
+                let why = ": the memory for spans is full, so nothing of it was read.";
+                let why = [&opening.input.name(), why].concat();
+                self.engine().skip(false, why);
                 continue;
             }
             let file = match opening.input {

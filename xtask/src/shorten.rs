@@ -2,7 +2,8 @@
 //!
 //! wasm-bindgen calls what the wasm imports by long names with a hash, some three hundred of them, each in
 //! both files: a fortieth of the page's weight. `pack` calls this. Owns the renaming; the order of
-//! functions is `reorder`'s. Invariant: a name is given up in both files or in none; what the wasm exports keeps its name. Pinned by `tests` below, and by every browser test.
+//! functions is `reorder`'s. Invariant: a name is given up in both files or in none; what the wasm exports keeps its
+//! name. Pinned by `tests` below, and by every browser test.
 
 use std::collections::HashMap;
 
