@@ -19,7 +19,9 @@ use crate::view::Viewport;
 pub struct Panned {
     pixels: Arc<Pixels>,
     painted: Option<(Viewport, Look)>,
-    /// How far off what is kept is, in pixels.
+    /// Whether some of the pixels were painted where they are not now.
+    carried: bool,
+    /// How far off those are, in pixels.
     off: [f64; 2],
 }
 
@@ -27,7 +29,7 @@ pub struct Panned {
 const TOLERANCE: f64 = 0.01;
 
 impl Panned {
-    /// The spans of a viewport, and whether some were painted elsewhere before. In `anew` they are not.
+    /// The spans of a viewport, and whether some were painted for another one. In `anew` they are not.
     pub fn paint(
         &mut self,
         table: &SpanTable,
@@ -43,6 +45,7 @@ impl Panned {
         let pixels = Arc::make_mut(&mut self.pixels);
         let parts = match by {
             Some(by) => {
+                self.carried |= by != [0; 2] || self.off != [0.0; 2];
                 pixels.shift(by);
                 let [columns, rows] = incoming(by, size);
                 // The corner is among the rows.
@@ -53,7 +56,7 @@ impl Panned {
                 [[columns, others], [0..size[0], rows]]
             }
             None => {
-                self.off = [0.0; 2];
+                (self.carried, self.off) = (false, [0.0; 2]);
                 pixels.clear(size);
                 [[0..size[0], 0..size[1]], [0..0, 0..0]]
             }
@@ -62,8 +65,7 @@ impl Panned {
             raster::part(table, levels, &look, viewport, part, pixels);
         }
         self.painted = Some((viewport, look));
-        let moved = by.is_some_and(|by| by != [0; 2]) || self.off != [0.0; 2];
-        (self.pixels.clone(), moved)
+        (self.pixels.clone(), self.carried)
     }
 
     /// By how many whole pixels, to the right and down, a viewport has moved and not otherwise changed.

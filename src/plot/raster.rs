@@ -198,9 +198,9 @@ impl Visitor for Raster<'_> {
         }
         let [first, last] = [spans.start, spans.end - 1].map(|at| self.table.rank[at].0);
         let within_a_pixel = |it: &Part| it.first_start.abs_diff(it.last_start) <= self.pixel_ns;
-        let enough = whole
-            && self.band(first) == self.band(last)
-            && parts.iter().filter(seen).all(within_a_pixel);
+        // Of the parts that are not seen, too: a picture must not depend on how much of it is painted at once.
+        let enough =
+            whole && self.band(first) == self.band(last) && parts.iter().all(within_a_pixel);
         if enough {
             for part in parts.iter().filter(seen) {
                 self.bar(first, part);
