@@ -405,7 +405,7 @@ fn connect(table: &SpanTable, calls: &Calls) -> Option<[u64; 2]> {
     for &call in &calls.span {
         let spans = table.trace(table.rank[call.0 as usize]);
         let connecting = spans.filter(|&at| {
-            connects[table.operation[at] as usize]
+            connects[table.operation(at) as usize]
                 && table.parent(SpanIdx(at as u32)) == Parent::Span(call)
                 && table.duration[at] != UNKNOWN_DURATION
         });

@@ -419,7 +419,7 @@ fn pass_through(table: &SpanTable, links: &Links) -> Column<Option<ServiceIdx>> 
         Parent::Span(SpanIdx(parent)) => {
             let parent = parent as usize;
             let client = table.kind[at] == Kind::Client;
-            client && entry(parent) && table.operation[parent] == table.operation[at]
+            client && entry(parent) && table.operation(parent) == table.operation(at)
         }
         _ => false,
     };
@@ -502,8 +502,8 @@ impl<'a> Routes<'a> {
             };
             let (to, _) = routes.follow(table, links, child);
             let clues = [
-                Some(Clue::Operation(table.service[at], table.operation[at])),
-                Some(Clue::Peer(table.peer[at])).filter(|_| table.peer[at] != NONE),
+                Some(Clue::Operation(table.service[at], table.operation(at))),
+                Some(Clue::Peer(table.peer(at))).filter(|_| table.peer(at) != NONE),
                 breaker_name(table, at).map(Clue::Breaker),
             ];
             for clue in clues.into_iter().flatten() {
@@ -524,7 +524,7 @@ impl<'a> Routes<'a> {
         if let Some(child) = links.child(at) {
             return self.follow(table, links, child);
         }
-        let peer = table.peer[at];
+        let peer = table.peer(at);
         let called = |clue: Clue| {
             let place = self.clues.find(clue.key())?;
             Some(self.called[place as usize])
@@ -533,7 +533,7 @@ impl<'a> Routes<'a> {
             return (called(Clue::Peer(peer)).unwrap_or(peer), Vec::new());
         }
         let guarded = breaker_name(table, at).and_then(|it| called(Clue::Breaker(it)));
-        let operation = || called(Clue::Operation(table.service[at], table.operation[at]));
+        let operation = || called(Clue::Operation(table.service[at], table.operation(at)));
         (guarded.or_else(operation).unwrap_or(NONE), Vec::new())
     }
 
@@ -623,9 +623,9 @@ impl Calls {
             let at = span.0 as usize;
             let name = match table.parent(span) {
                 Parent::Span(parent) if caller.is_some_and(|it| it != table.service[at]) => {
-                    table.instance[parent.0 as usize]
+                    table.instance(parent.0 as usize)
                 }
-                _ => table.instance[at],
+                _ => table.instance(at),
             };
             self.instance.push(numbers.of(name.into()));
         }

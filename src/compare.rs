@@ -283,10 +283,10 @@ fn attribute(
 fn value(table: &SpanTable, which: usize, at: usize) -> Option<usize> {
     let number = match ATTRIBUTES[which] {
         "service" => table.service[at].0.into(),
-        "operation" => table.operation[at],
-        "instance" => table.instance[at],
-        "peer" => table.peer[at],
-        "message" => table.message[at],
+        "operation" => table.operation(at),
+        "instance" => table.instance(at),
+        "peer" => table.peer(at),
+        "message" => table.message(at),
         "outcome" => return OUTCOMES.iter().position(|&it| it == table.outcome[at]),
         "kind" => return KINDS.iter().position(|&it| it == table.kind[at]),
         "tier" => return Some(table.tier(table.service[at]).into()),

@@ -36,6 +36,6 @@ pub mod viewport;
 pub mod what_if;
 
 pub use herdscope_reader::{
-    column, format, ids, index, ingest, issues, order, outcome, parts, percent, recorded, rows,
-    strings,
+    column, format, ids, index, ingest, issues, labels, order, outcome, parts, percent, recorded,
+    rows, strings,
 };

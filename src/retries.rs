@@ -96,7 +96,7 @@ fn earlier_tries(table: &SpanTable, calls: &Calls) -> Vec<Option<u32>> {
             Parent::Span(parent) => Some(parent),
             _ => None,
         };
-        (parent, table.operation[span.0 as usize])
+        (parent, table.operation(span.0 as usize))
     };
     // The calls stand by start, and of equals the one that stands first comes first.
     let mut order: Vec<u32> = (0..calls.len() as u32).collect();

@@ -14,6 +14,7 @@ use herdscope_cells::table::{Parents, ends_everywhere, take_i64, take_u32, take_
 use crate::column::Column;
 use crate::ids::{Id, SpanIds, TraceIds};
 use crate::issues::{Code, Issues};
+use crate::labels::{LabelSet, LabelSets};
 use crate::order::{self, Sorting};
 use crate::outcome::Outcome;
 use crate::recorded::{self, Recorded};
@@ -63,19 +64,10 @@ pub struct SpanTable {
     parent: Column<u32>,
     /// The span's id, in `span_ids`.
     pub span_id: Column<u64>,
-    /// The span's name, in `names`.
-    pub operation: Column<u32>,
-    /// The process that recorded it, in `names`; [`NONE`] where unknown.
-    pub instance: Column<u32>,
-    /// The service that its attributes name as called, in `names`; [`NONE`] where they do not.
-    pub peer: Column<u32>,
-    /// The status message, in `names`.
-    pub message: Column<u32>,
+    /// Its other labels, in `label_sets`.
+    labels: Column<u32>,
     /// The row in its file; the header is row 1.
     pub row: Column<u32>,
-    /// What it records of the breaker that its call passed, in `names`; [`NONE`] where it does not, no
-    /// entries where no span does. See [`SpanTable::recorded_of_call`].
-    pub breaker: Column<u32>,
     /// Which of several files it stands in; no entries where there is one.
     pub file: Column<u16>,
     /// Where the spans of each trace begin, one entry more than there are traces.
@@ -90,7 +82,8 @@ pub struct SpanTable {
     tier: Column<u8>,
     trace_ids: TraceIds,
     span_ids: SpanIds,
-    /// Texts of `operation`, `instance`, `peer`, `message` and `breaker`, and the names of breakers.
+    label_sets: LabelSets,
+    /// The texts of labels, and the names of breakers.
     pub names: Strings,
 }
 
@@ -130,12 +123,8 @@ impl SpanTable {
     pub fn bytes(&self) -> usize {
         let names = [
             &self.parent,
-            &self.operation,
-            &self.instance,
-            &self.peer,
-            &self.message,
+            &self.labels,
             &self.row,
-            &self.breaker,
             &self.trace_start,
             &self.trace_id,
             &self.service_name,
@@ -144,8 +133,9 @@ impl SpanTable {
         let times = self.start.bytes() + self.duration.bytes() + self.trace_began.bytes();
         let ended = self.kind.bytes() + self.outcome.bytes();
         let places = self.rank.bytes() + self.service.bytes() + self.file.bytes();
-        let texts = self.trace_ids.bytes() + self.span_ids.bytes() + self.names.bytes();
-        names + times + ended + places + self.span_id.bytes() + self.tier.bytes() + texts
+        let ids = self.trace_ids.bytes() + self.span_ids.bytes();
+        let texts = self.label_sets.bytes() + self.names.bytes();
+        names + times + ended + places + self.span_id.bytes() + self.tier.bytes() + ids + texts
     }
 
     /// How many spans there are.
@@ -214,6 +204,39 @@ impl SpanTable {
         traces.then_with(|| self.span_ids.compare(value(a), value(b)))
     }
 
+    /// The span's name, in `names`.
+    #[inline]
+    pub fn operation(&self, at: usize) -> u32 {
+        self.labels_of(at).operation
+    }
+
+    /// The process that recorded the span, in `names`; [`NONE`] where unknown.
+    #[inline]
+    pub fn instance(&self, at: usize) -> u32 {
+        self.labels_of(at).instance
+    }
+
+    /// The service that the span's attributes name as called, in `names`; [`NONE`] where they do not.
+    #[inline]
+    pub fn peer(&self, at: usize) -> u32 {
+        self.labels_of(at).peer
+    }
+
+    /// The status message, in `names`.
+    #[inline]
+    pub fn message(&self, at: usize) -> u32 {
+        self.labels_of(at).message
+    }
+
+    /// Whether any span records anything of a breaker.
+    pub fn records_breakers(&self) -> bool {
+        self.label_sets.all().iter().any(|it| it.breaker != NONE)
+    }
+
+    fn labels_of(&self, at: usize) -> &LabelSet {
+        self.label_sets.get(self.labels[at])
+    }
+
     /// What the span hangs under.
     pub fn parent(&self, span: SpanIdx) -> Parent {
         match self.parent[span.0 as usize] {
@@ -225,9 +248,8 @@ impl SpanTable {
 
     /// What the span records of a breaker.
     pub fn recorded(&self, span: SpanIdx) -> Option<Recorded<'_>> {
-        let text = self.breaker.get(span.0 as usize).copied();
-        let text = text.filter(|&it| it != NONE)?;
-        Some(recorded::read(self.names.get(text)))
+        let text = self.labels_of(span.0 as usize).breaker;
+        (text != NONE).then(|| recorded::read(self.names.get(text)))
     }
 
     /// What is recorded of the breaker that a call passed, and by which span: its own, or the one around
@@ -339,17 +361,16 @@ impl SpanTable {
         self.trace_start.push(trace.len() as u32);
     }
 
+    /// The labels that are asked for again and again have columns of their own.
     #[inline(never)]
-    fn take_services(&mut self, service: &Column<u32>, services: &ServiceNumbers) {
-        let number = |&name: &u32| ServiceIdx(services.number[name as usize]);
-        self.service = service.iter().map(number).collect();
+    fn take_labels(&mut self, sets: &LabelSets, services: &ServiceNumbers) {
+        let all = || self.labels.iter().map(|&it| sets.get(it));
+        let number = |it: &LabelSet| ServiceIdx(services.number[it.service as usize]);
+        let service = all().map(number).collect();
+        let kind = all().map(|it| it.kind).collect();
+        let outcome = all().map(|it| it.outcome).collect();
+        (self.service, self.kind, self.outcome) = (service, kind, outcome);
         self.service_name = services.names.clone();
-    }
-
-    #[inline(never)]
-    fn take_ends(&mut self, rows: &SpanRows, order: &[u32]) {
-        self.kind = order.iter().map(|&at| rows.kind[at as usize]).collect();
-        self.outcome = order.iter().map(|&at| rows.outcome[at as usize]).collect();
     }
 
     /// Resolves parents, given by their ids, within each trace, and breaks cycles.
@@ -484,7 +505,7 @@ fn rank_traces(rows: &SpanRows) -> (Column<u32>, Column<i64>) {
         let trace = rows.trace[at] as usize;
         seen[trace] = true;
         first[trace] = first[trace].min(rows.start[at]);
-        if rows.kind[at] == Kind::Client {
+        if rows.label_set(at).kind == Kind::Client {
             first_client[trace] = first_client[trace].min(rows.start[at]);
         }
     }
@@ -550,22 +571,22 @@ fn settle_ties(rows: &SpanRows, order: &mut [u32]) -> bool {
         let (i, j) = (a as usize, b as usize);
         rows.duration[j].cmp(&rows.duration[i]).then_with(|| {
             let key = |at: usize| {
-                let name = |column: &Column<u32>| rows.names.get(column[at]);
-                (
-                    (
-                        name(&rows.service),
-                        name(&rows.operation),
-                        name(&rows.instance),
-                    ),
-                    (
-                        name(&rows.peer),
-                        name(&rows.message),
-                        rows.names.get(rows.breaker_of(at)),
-                    ),
-                )
+                let set = rows.label_set(at);
+                [
+                    set.service,
+                    set.operation,
+                    set.instance,
+                    set.peer,
+                    set.message,
+                    set.breaker,
+                ]
+                .map(|it| rows.names.get(it))
             };
             let ids = |column: &Column<u64>| rows.span_ids.compare(column[i], column[j]);
-            let ended = |at: usize| (rows.kind[at], rows.outcome[at]);
+            let ended = |at: usize| {
+                let set = rows.label_set(at);
+                (set.kind, set.outcome)
+            };
             let place = |at: usize| (rows.file_of(at), rows.row[at]);
             ids(&rows.span)
                 .then_with(|| ended(i).cmp(&ended(j)))
@@ -614,14 +635,7 @@ pub(crate) fn says_the_same(rows: &SpanRows, a: usize, b: usize) -> bool {
         && same(&rows.start, a, b)
         && same(&rows.duration, a, b)
         && same(&rows.parent, a, b)
-        && same(&rows.service, a, b)
-        && same(&rows.operation, a, b)
-        && same(&rows.kind, a, b)
-        && same(&rows.outcome, a, b)
-        && same(&rows.instance, a, b)
-        && same(&rows.peer, a, b)
-        && same(&rows.message, a, b)
-        && rows.breaker_of(a) == rows.breaker_of(b)
+        && same(&rows.labels, a, b)
 }
 
 /// The services in the order of their names, and the number of each by its index in `names`.
@@ -635,9 +649,14 @@ const MOST_SERVICES: usize = u16::MAX as usize;
 
 #[inline(never)]
 fn service_numbers(rows: &SpanRows) -> ServiceNumbers {
+    let sets = rows.label_sets.all();
+    let mut has_rows = Column::of(false, sets.len());
+    for &labels in &rows.labels {
+        has_rows[labels as usize] = true;
+    }
     let mut seen = Column::of(false, rows.names.len());
-    for &service in &rows.service {
-        seen[service as usize] = true;
+    for (set, has_rows) in sets.iter().zip(&has_rows) {
+        seen[set.service as usize] |= has_rows;
     }
     let mut names: Column<u32> = (0..seen.len() as u32)
         .filter(|&it| seen[it as usize])
@@ -666,38 +685,31 @@ async fn gather(
     table.take_files(rows, order);
     table.take_traces(&taken(&mut rows.trace, keep, order, take_u32), ranks);
     pause().await;
-    table.take_services(&taken(&mut rows.service, keep, order, take_u32), services);
+    table.row = taken(&mut rows.row, keep, order, take_u32);
     pause().await;
-    for (from, to) in [
-        (&mut rows.operation, &mut table.operation),
-        (&mut rows.instance, &mut table.instance),
-        (&mut rows.peer, &mut table.peer),
-        (&mut rows.message, &mut table.message),
-        (&mut rows.row, &mut table.row),
-        (&mut rows.breaker, &mut table.breaker),
-    ] {
-        if !from.is_empty() {
-            *to = taken(from, keep, order, take_u32);
-            pause().await;
-        }
-    }
+    table.labels = taken(&mut rows.labels, keep, order, take_u32);
+    pause().await;
+    table.take_labels(&rows.label_sets, services);
+    pause().await;
     table.start = taken(&mut rows.start, keep, order, take_i64);
     pause().await;
     table.duration = taken(&mut rows.duration, keep, order, take_u64);
     pause().await;
     table.span_id = taken(&mut rows.span, keep, order, take_u64);
     pause().await;
-    table.take_ends(rows, order);
-    pause().await;
     let parents = taken(&mut rows.parent, keep, order, take_u64);
     table.trace_ids = rows.trace_ids.settled();
-    (table.span_ids, table.names) = match keep {
-        true => (rows.span_ids.clone(), rows.names.clone()),
-        false => {
-            let rows = std::mem::take(rows);
-            (rows.span_ids, rows.names)
-        }
+    let rest = match keep {
+        true => SpanRows {
+            span_ids: rows.span_ids.clone(),
+            label_sets: rows.label_sets.clone(),
+            names: rows.names.clone(),
+            ..SpanRows::default()
+        },
+        false => std::mem::take(rows),
     };
+    table.span_ids = rest.span_ids;
+    (table.label_sets, table.names) = (rest.label_sets, rest.names);
     pause().await;
     (table, parents)
 }

@@ -78,10 +78,8 @@ fn is_one(rows: &SpanRows, a: usize, b: usize, step: u64) -> bool {
     }
     // Without an id of its own a span is named by its row.
     let named = !rows.span_id(a).starts_with("row:");
-    let (kinds, services) = (
-        [rows.kind[a], rows.kind[b]],
-        [rows.service[a], rows.service[b]],
-    );
+    let sets = [a, b].map(|it| rows.label_set(it));
+    let (kinds, services) = (sets.map(|it| it.kind), sets.map(|it| it.service));
     // Milliseconds as a floating point number are known to a fraction of a microsecond, and rounded.
     const FLOAT: u64 = 1_000;
     named
@@ -92,25 +90,27 @@ fn is_one(rows: &SpanRows, a: usize, b: usize, step: u64) -> bool {
 
 /// Tells one row what another says: all of it, or what it does not say itself.
 fn tell(rows: &mut SpanRows, from: usize, to: usize, all: bool) {
-    for (column, nothing) in [
-        (&mut rows.instance, NONE),
-        (&mut rows.peer, NONE),
-        (&mut rows.service, Strings::EMPTY),
-        (&mut rows.operation, Strings::EMPTY),
-        (&mut rows.message, Strings::EMPTY),
-        (&mut rows.breaker, NONE),
+    let (said, mut set) = (*rows.label_set(from), *rows.label_set(to));
+    for (said, own, nothing) in [
+        (said.instance, &mut set.instance, NONE),
+        (said.peer, &mut set.peer, NONE),
+        (said.service, &mut set.service, Strings::EMPTY),
+        (said.operation, &mut set.operation, Strings::EMPTY),
+        (said.message, &mut set.message, Strings::EMPTY),
+        (said.breaker, &mut set.breaker, NONE),
     ] {
-        if let (Some(said), Some(it)) = (column.get(from).copied(), column.get_mut(to))
-            && (all || *it == nothing)
-        {
-            *it = said;
+        if all || *own == nothing {
+            *own = said;
         }
     }
+    if all || set.kind == Kind::Unset {
+        set.kind = said.kind;
+    }
+    // A failure that only one of them tells is one.
+    set.outcome = set.outcome.max(said.outcome);
+    rows.labels[to] = rows.label_sets.intern(set);
     if all || rows.parent[to] == NO_PARENT {
         rows.parent[to] = rows.parent[from];
-    }
-    if all || rows.kind[to] == Kind::Unset {
-        rows.kind[to] = rows.kind[from];
     }
     if all || rows.duration[to] == UNKNOWN_DURATION {
         rows.duration[to] = rows.duration[from];
@@ -118,6 +118,4 @@ fn tell(rows: &mut SpanRows, from: usize, to: usize, all: bool) {
     if all {
         rows.start[to] = rows.start[from];
     }
-    // A failure that only one of them tells is one.
-    rows.outcome[to] = rows.outcome[to].max(rows.outcome[from]);
 }

@@ -84,11 +84,11 @@ fn show(read: &Result<Reading, Unreadable>) -> String {
         let parent = rows.parent_id(at);
         let ids = [&*rows.span_id(at), parent.as_deref().unwrap_or("")];
         let names = [
-            rows.service[at],
-            rows.operation[at],
-            rows.instance[at],
-            rows.peer[at],
-            rows.message[at],
+            rows.label_set(at).service,
+            rows.label_set(at).operation,
+            rows.label_set(at).instance,
+            rows.label_set(at).peer,
+            rows.label_set(at).message,
         ];
         let _ = writeln!(
             text,
@@ -98,8 +98,8 @@ fn show(read: &Result<Reading, Unreadable>) -> String {
             parent.is_none(),
             rows.start[at],
             rows.duration[at],
-            rows.kind[at],
-            rows.outcome[at],
+            rows.label_set(at).kind,
+            rows.label_set(at).outcome,
             names.map(|it| rows.names.get(it)),
         );
     }
@@ -127,7 +127,7 @@ fn check_rows(rows: &SpanRows, bytes: &[u8]) {
         for id in [Some(rows.span_id(at)), rows.parent_id(at)] {
             assert!(id.is_none_or(|it| !it.is_empty()));
         }
-        for name in [rows.service[at], rows.instance[at], rows.peer[at]] {
+        for name in [rows.label_set(at).service, rows.label_set(at).instance, rows.label_set(at).peer] {
             assert!(name == NONE || (name as usize) < rows.names.len());
         }
     }

@@ -8,6 +8,7 @@
 pub mod format;
 pub mod ingest;
 pub mod issues;
+pub mod labels;
 pub mod outcome;
 pub mod parts;
 pub mod percent;

@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use crate::column::Column;
 use crate::ids::{Id, SpanIds, TraceIds};
+use crate::labels::{LabelSet, LabelSets};
 use crate::outcome::Outcome;
 use crate::recorded;
 use crate::strings::Strings;
@@ -86,20 +87,6 @@ pub struct SpanRow<'a> {
     pub row: u32,
 }
 
-/// What is made of a row's cells other than its ids and times; names are indices, as in the columns.
-#[derive(Clone, Copy, Debug)]
-#[allow(missing_docs, reason = "the columns of SpanRow, by the same names")]
-pub struct Made {
-    pub service: u32,
-    pub operation: u32,
-    pub instance: u32,
-    pub peer: u32,
-    pub message: u32,
-    pub breaker: u32,
-    pub kind: Kind,
-    pub outcome: Outcome,
-}
-
 fn text(id: &[u8]) -> &str {
     std::str::from_utf8(id).unwrap_or_default()
 }
@@ -114,83 +101,66 @@ pub struct SpanRows {
     pub parent: Column<u64>,
     pub start: Column<i64>,
     pub duration: Column<u64>,
-    pub service: Column<u32>,
-    pub operation: Column<u32>,
-    pub instance: Column<u32>,
-    pub peer: Column<u32>,
-    pub message: Column<u32>,
-    pub kind: Column<Kind>,
-    pub outcome: Column<Outcome>,
+    /// What the row says beside that, in `label_sets`.
+    pub labels: Column<u32>,
     pub row: Column<u32>,
-    /// No entries where no row has any.
-    pub breaker: Column<u32>,
     /// Where the rows of each file but the first begin, ascending.
     pub later_files: Column<u32>,
     /// The ids that `trace` has indices of.
     pub trace_ids: TraceIds,
     /// The ids that `span` and `parent` hold.
     pub span_ids: SpanIds,
-    /// Texts of `service`, `operation`, `instance`, `peer`, `message` and `breaker`, and the names of breakers.
+    /// The sets that `labels` has indices of.
+    pub label_sets: LabelSets,
+    /// Texts of the label sets, and the names of breakers.
     pub names: Strings,
 }
 
 impl SpanRows {
     /// Appends one row.
     pub fn push(&mut self, row: SpanRow<'_>) {
-        let or_none = |text: Option<&str>, strings: &mut Strings| match text {
-            Some(text) => strings.intern(text),
-            None => NONE,
+        let names = &mut self.names;
+        let mut or_none = |text: Option<&str>| text.map_or(NONE, |it| names.intern(it));
+        let set = LabelSet {
+            service: or_none(Some(row.service)),
+            operation: or_none(Some(row.operation)),
+            instance: or_none(row.instance),
+            peer: or_none(row.peer),
+            message: or_none(Some(row.message)),
+            breaker: {
+                or_none(row.breaker.map(|it| recorded::read(it).name));
+                or_none(row.breaker)
+            },
+            kind: row.kind,
+            outcome: row.outcome,
         };
-        self.push_ids([row.trace, row.span, row.parent.unwrap_or("")].map(str::as_bytes));
-        self.start.push(row.start);
-        self.duration.push(row.duration.unwrap_or(UNKNOWN_DURATION));
-        self.service.push(self.names.intern(row.service));
-        self.operation.push(self.names.intern(row.operation));
-        self.instance.push(or_none(row.instance, &mut self.names));
-        self.peer.push(or_none(row.peer, &mut self.names));
-        self.message.push(self.names.intern(row.message));
-        self.kind.push(row.kind);
-        self.outcome.push(row.outcome);
-        self.row.push(row.row);
-        if row.breaker.is_some() || !self.breaker.is_empty() {
-            self.note_breaker(row.breaker);
-        }
+        let labels = self.label_sets.intern(set);
+        let ids = [row.trace, row.span, row.parent.unwrap_or("")].map(str::as_bytes);
+        let duration = row.duration.unwrap_or(UNKNOWN_DURATION);
+        self.push_labelled(ids, row.start, duration, labels, row.row);
     }
 
-    /// Appends a row of which all but the ids, the times and the place is known; an empty parent is none. Ids
-    /// are ASCII.
+    /// Appends a row of which all but the ids, the times and the place is known; an empty parent is none.
     #[inline(never)]
-    pub fn push_made(&mut self, ids: [&[u8]; 3], start: i64, duration: u64, made: Made, row: u32) {
+    pub fn push_labelled(
+        &mut self,
+        ids: [&[u8]; 3],
+        start: i64,
+        duration: u64,
+        labels: u32,
+        row: u32,
+    ) {
         self.push_ids(ids);
         self.start.push(start);
         self.duration.push(duration);
-        self.service.push(made.service);
-        self.operation.push(made.operation);
-        self.instance.push(made.instance);
-        self.peer.push(made.peer);
-        self.message.push(made.message);
-        self.kind.push(made.kind);
-        self.outcome.push(made.outcome);
+        self.labels.push(labels);
         self.row.push(row);
-        if made.breaker != NONE || !self.breaker.is_empty() {
-            let n_before = self.len() - 1;
-            self.breaker.resize(n_before, NONE);
-            self.breaker.push(made.breaker);
-        }
     }
 
-    /// What was made of a row.
-    pub fn made(&self, at: usize) -> Made {
-        Made {
-            service: self.service[at],
-            operation: self.operation[at],
-            instance: self.instance[at],
-            peer: self.peer[at],
-            message: self.message[at],
-            breaker: self.breaker_of(at),
-            kind: self.kind[at],
-            outcome: self.outcome[at],
-        }
+    /// What a row says beside its ids and times.
+    #[inline(always)]
+    pub fn label_set(&self, at: usize) -> &LabelSet {
+        self.label_sets.get(self.labels[at])
     }
 
     /// Appends the ids of one row: of its trace, of its span, and of its parent, where the empty one is none.
@@ -228,20 +198,6 @@ impl SpanRows {
         self.span_ids.turn_to_texts(columns);
     }
 
-    #[cold]
-    fn note_breaker(&mut self, text: Option<&str>) {
-        // The rows so far had none.
-        let n_before = self.len() - 1;
-        self.breaker.resize(n_before, NONE);
-        self.breaker.push(match text {
-            Some(text) => {
-                self.names.intern(recorded::read(text).name);
-                self.names.intern(text)
-            }
-            None => NONE,
-        });
-    }
-
     /// The id of a row's trace.
     pub fn trace_id(&self, at: usize) -> Id<'_> {
         self.trace_ids.get(self.trace[at])
@@ -256,11 +212,6 @@ impl SpanRows {
     pub fn parent_id(&self, at: usize) -> Option<Id<'_>> {
         let parent = Some(self.parent[at]).filter(|&it| it != NO_PARENT);
         parent.map(|it| self.span_ids.get(it))
-    }
-
-    /// What a row records of a breaker, in `names`; [`NONE`] where it does not.
-    pub fn breaker_of(&self, at: usize) -> u32 {
-        self.breaker.get(at).copied().unwrap_or(NONE)
     }
 
     /// Which of the files a row stands in. O(log files).
@@ -285,49 +236,37 @@ impl SpanRows {
     /// Appends some rows of another file.
     pub fn append_part(&mut self, other: &SpanRows, part: Range<usize>) {
         for at in part {
-            let name = |column: &[u32]| other.names.get(column[at]);
-            let if_any = |column: &[u32]| (column[at] != NONE).then(|| name(column));
+            let set = other.label_set(at);
+            let name = |text: u32| other.names.get(text);
+            let if_any = |text: u32| (text != NONE).then(|| name(text));
             self.push(SpanRow {
                 trace: &other.trace_id(at),
                 span: &other.span_id(at),
                 parent: other.parent_id(at).as_deref(),
                 start: other.start[at],
                 duration: Some(other.duration[at]).filter(|&it| it != UNKNOWN_DURATION),
-                service: name(&other.service),
-                operation: name(&other.operation),
-                kind: other.kind[at],
-                outcome: other.outcome[at],
-                instance: if_any(&other.instance),
-                peer: if_any(&other.peer),
-                message: name(&other.message),
+                service: name(set.service),
+                operation: name(set.operation),
+                kind: set.kind,
+                outcome: set.outcome,
+                instance: if_any(set.instance),
+                peer: if_any(set.peer),
+                message: name(set.message),
                 row: other.row[at],
-                breaker: Some(other.breaker_of(at))
-                    .filter(|&it| it != NONE)
-                    .map(|it| other.names.get(it)),
+                breaker: if_any(set.breaker),
             });
         }
     }
 
     /// Leaves out the rows from `n_rows` on.
     pub fn truncate(&mut self, n_rows: usize) {
-        for column in [
-            &mut self.trace,
-            &mut self.service,
-            &mut self.operation,
-            &mut self.instance,
-            &mut self.peer,
-            &mut self.message,
-            &mut self.row,
-            &mut self.breaker,
-        ] {
+        for column in [&mut self.trace, &mut self.labels, &mut self.row] {
             column.truncate(n_rows);
         }
         self.span.truncate(n_rows);
         self.parent.truncate(n_rows);
         self.start.truncate(n_rows);
         self.duration.truncate(n_rows);
-        self.kind.truncate(n_rows);
-        self.outcome.truncate(n_rows);
     }
 
     /// How many bytes it will take when it has `n_more` rows, and when a table is made of it: columns grow to twice
@@ -340,23 +279,12 @@ impl SpanRows {
 
     /// How many bytes it takes, those included that it has taken to grow.
     pub fn bytes(&self) -> usize {
-        let names = [
-            &self.trace,
-            &self.service,
-            &self.operation,
-            &self.instance,
-            &self.peer,
-            &self.message,
-            &self.row,
-            &self.breaker,
-            &self.later_files,
-        ];
-        let names: usize = names.iter().map(|it| it.bytes()).sum();
+        let places = [&self.trace, &self.labels, &self.row, &self.later_files];
+        let places: usize = places.iter().map(|it| it.bytes()).sum();
         let ids = self.span.bytes() + self.parent.bytes();
         let times = self.start.bytes() + self.duration.bytes();
-        let ended = self.kind.bytes() + self.outcome.bytes();
         let texts = self.trace_ids.bytes() + self.span_ids.bytes() + self.names.bytes();
-        names + ids + times + ended + texts
+        places + ids + times + self.label_sets.bytes() + texts
     }
 
     /// How many rows there are.

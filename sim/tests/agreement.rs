@@ -72,12 +72,12 @@ struct Attempt {
 fn attempts(scenario: &Scenario, run: &Run) -> Vec<Attempt> {
     let rows = run.rows(scenario);
     let timeout = |at: usize| {
-        let instance = rows.names.get(rows.instance[at]);
+        let instance = rows.names.get(rows.label_set(at).instance);
         let number = instance.rsplit('-').next()?.parse::<u32>().ok()?;
         Some((number, rows.start[at] - scenario.starts_at))
     };
     let timeouts: Vec<(u32, i64)> = (0..rows.len())
-        .filter(|&at| rows.outcome[at] == Outcome::TimedOut)
+        .filter(|&at| rows.label_set(at).outcome == Outcome::TimedOut)
         .filter_map(timeout)
         .collect();
     let mut attempts: Vec<Attempt> = Vec::new();

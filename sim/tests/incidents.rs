@@ -39,11 +39,11 @@ fn seen(text: &str, seed: u64) -> Seen {
     let span = |at: usize| {
         let from = (rows.start[at] - scenario.starts_at) as f64 / 1e9;
         Span {
-            service: rows.names.get(rows.service[at]).to_owned(),
-            client: rows.kind[at] == Kind::Client,
+            service: rows.names.get(rows.label_set(at).service).to_owned(),
+            client: rows.label_set(at).kind == Kind::Client,
             from,
             to: from + rows.duration[at] as f64 / 1e9,
-            good: rows.outcome[at] == Outcome::Success,
+            good: rows.label_set(at).outcome == Outcome::Success,
         }
     };
     let spans = (0..rows.len()).map(span).collect();

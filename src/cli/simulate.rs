@@ -177,32 +177,33 @@ fn write_csv(path: &Path, rows: &SpanRows) -> csv::Result<()> {
     let mut out = csv::Writer::from_path(path)?;
     out.write_record(HEADER)?;
     for at in 0..rows.len() {
-        let name = |column: &[u32]| rows.names.get(column[at]);
+        let set = rows.label_set(at);
+        let name = |text: u32| rows.names.get(text);
         let parent = rows.parent_id(at);
-        let pod = rows.instance[at];
-        let pod = if pod == NONE { "" } else { rows.names.get(pod) };
+        let pod = Some(set.instance).filter(|&it| it != NONE);
+        let pod = pod.map_or("", name);
         out.write_record([
             print_time(rows.start[at]).as_str(),
             &*rows.trace_id(at),
             &*rows.span_id(at),
             parent.as_deref().unwrap_or(""),
-            name(&rows.operation),
-            match rows.kind[at] {
+            name(set.operation),
+            match set.kind {
                 Kind::Client => "Client",
                 _ => "Server",
             },
-            name(&rows.service),
+            name(set.service),
             &format!(
                 "{{'k8s.pod.name':'{}'}}",
                 pod.replace('\\', "\\\\").replace('\'', "\\'")
             ),
             &rows.duration[at].to_string(),
-            if rows.outcome[at].is_failure() {
+            if set.outcome.is_failure() {
                 "Error"
             } else {
                 "Unset"
             },
-            name(&rows.message),
+            name(set.message),
         ])?;
     }
     out.flush()?;

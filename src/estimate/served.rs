@@ -43,7 +43,7 @@ impl Served {
                 .collect(),
             instances: spans
                 .iter()
-                .map(|&it| table.instance[it as usize])
+                .map(|&it| table.instance(it as usize))
                 .collect(),
             good,
         }

@@ -103,7 +103,7 @@ pub(super) fn detail(
         let Some(server) = member.server else {
             continue;
         };
-        servers.push(table.instance[server.0 as usize]);
+        servers.push(table.instance(server.0 as usize));
         if let Some((whole, served)) = duration(table, client).zip(duration(table, server))
             && !member.probe
         {

@@ -30,7 +30,7 @@ pub(super) struct Told {
 /// What the calls of each instance tell, by time. Of several breakers the one that most calls name.
 pub(super) fn told(table: &SpanTable, calls: &Calls) -> Vec<Vec<Told>> {
     let mut told = vec![Vec::new(); calls.instances.len()];
-    if table.breaker.is_empty() {
+    if !table.records_breakers() {
         return told;
     }
     let recorded = |at: usize| table.recorded_of_call(calls.span[at]);

@@ -96,7 +96,7 @@ fn spans() -> Vec<(String, String, i64)> {
     let rows = reader.finish().expect("spans").rows;
     let of = |at: usize| {
         let trace = rows.trace_id(at);
-        let service = rows.names.get(rows.service[at]);
+        let service = rows.names.get(rows.label_set(at).service);
         (trace.to_owned(), service.to_owned(), rows.start[at])
     };
     (0..rows.start.len()).map(of).collect()

@@ -28,10 +28,17 @@ fn a_huge_cell() {
     let reading = read(csv.as_bytes()).unwrap();
     assert_eq!(reading.rows.len(), 1);
     assert_eq!(
-        reading.rows.names.get(reading.rows.operation[0]).len(),
+        reading
+            .rows
+            .names
+            .get(reading.rows.label_set(0).operation)
+            .len(),
         1_000_000
     );
-    assert_eq!(reading.rows.names.get(reading.rows.service[0]), "s\0vc");
+    assert_eq!(
+        reading.rows.names.get(reading.rows.label_set(0).service),
+        "s\0vc"
+    );
 }
 
 const HEADER: &str = "trace_id,span_id,start_ms,duration_ms,attributes\n";
@@ -245,7 +252,7 @@ fn words_that_tell_failures_and_words_that_do_not() {
             let got = it.got.as_deref().unwrap();
             format!("{} row {row} {column} {got}", it.code.as_str())
         });
-        assert_eq!(reading.rows.outcome[0].as_str(), outcome, "{csv}");
+        assert_eq!(reading.rows.label_set(0).outcome.as_str(), outcome, "{csv}");
         assert_eq!(noticed, expected, "{csv}");
     }
 }
@@ -297,7 +304,7 @@ fn services_of_resources() {
             format!("traceId,spanId,start_ms,durationNano,{header}\nt,a,1767607200123,5,fe\n");
         let reading = read(csv.as_bytes()).unwrap();
         assert_eq!(
-            reading.rows.names.get(reading.rows.service[0]),
+            reading.rows.names.get(reading.rows.label_set(0).service),
             "fe",
             "{header}"
         );
@@ -315,9 +322,10 @@ fn a_failure_of_any_status_column_is_one() {
             "trace_id,span_id,start_ms,duration_ms,{header}\nt,a,1767607200123,5,{cells}\n"
         );
         let reading = read(csv.as_bytes()).unwrap();
+        assert_eq!(reading.rows.len(), 1);
         assert_eq!(
-            reading.rows.outcome,
-            [herdscope::outcome::Outcome::Failure],
+            reading.rows.label_set(0).outcome,
+            herdscope::outcome::Outcome::Failure,
             "{header}"
         );
     }

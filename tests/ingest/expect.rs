@@ -44,7 +44,7 @@ impl Read {
 
     fn name(&self, at: usize) -> &str {
         let rows = &self.reading().rows;
-        rows.names.get(rows.operation[at])
+        rows.names.get(rows.label_set(at).operation)
     }
 
     fn start(&self, at: usize) -> String {
@@ -229,7 +229,7 @@ const EXPECTED: &[(&str, Check)] = &[
         it.spans() == 1 && it.name(0).len() > 900_000
     }),
     ("43_requests_only_no_ids", |it| {
-        it.spans() == 2 && it.traces() == 2 && it.reading().rows.outcome[1].is_failure()
+        it.spans() == 2 && it.traces() == 2 && it.reading().rows.label_set(1).outcome.is_failure()
     }),
     ("44_jaeger_cassandra_refs", |it| {
         it.parent(0).is_none() && it.parent(1) == Some(it.span(0))

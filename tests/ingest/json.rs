@@ -195,13 +195,13 @@ fn told(reading: &Reading, unit: i64) -> BTreeMap<(String, String), String> {
             parent.as_deref().unwrap_or("-"),
             rows.start[i].div_euclid(unit),
             rows.duration[i] / unit as u64,
-            name(rows.service[i]),
-            name(rows.operation[i]),
-            rows.kind[i],
-            rows.outcome[i],
-            name(rows.instance[i]),
-            name(rows.peer[i]),
-            name(rows.message[i]),
+            name(rows.label_set(i).service),
+            name(rows.label_set(i).operation),
+            rows.label_set(i).kind,
+            rows.label_set(i).outcome,
+            name(rows.label_set(i).instance),
+            name(rows.label_set(i).peer),
+            name(rows.label_set(i).message),
         );
         let (trace, span) = (rows.trace_id(i), rows.span_id(i));
         ((trace.to_owned(), span.to_owned()), told)
@@ -510,7 +510,7 @@ fn rows_are_there_while_reading() {
     assert_eq!(reader.rows().len(), 0, "its process may come yet");
     reader.push(b"]},").unwrap();
     assert_eq!(reader.rows().len(), 1);
-    assert_eq!(reader.rows().kind, [Kind::Unset]);
+    assert_eq!(reader.rows().label_set(0).kind, Kind::Unset);
 }
 
 /// What a reader of JSON minds.
@@ -639,12 +639,12 @@ proptest! {
         let text = if dense { document.to_string() } else { serde_json::to_string_pretty(&document).unwrap() };
         let rows = read(text.as_bytes()).unwrap().rows;
         prop_assert_eq!(&rows.start, &[start]);
-        prop_assert_eq!(rows.names.get(rows.instance[0]), pod.as_str());
+        prop_assert_eq!(rows.names.get(rows.label_set(0).instance), pod.as_str());
         // Exporters guard formulas with an apostrophe, marks stand for nothing, and spaces around belong
         // to nobody.
         let name = name.trim_ascii();
         if !name.starts_with('\'') && name != "undefined" && name.len() > 4 {
-            prop_assert_eq!(rows.names.get(rows.operation[0]), name);
+            prop_assert_eq!(rows.names.get(rows.label_set(0).operation), name);
         }
     }
 }

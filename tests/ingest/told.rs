@@ -188,7 +188,14 @@ fn zones_and_orders_of_dates_are_as_told() {
 #[test]
 fn an_http_status_from_400_can_be_a_failure() {
     let csv = "trace_id,span_id,start_ms,duration_ms,http_status_code\nt,a,1767607200123,5,404\n";
-    let outcome = |text| read_told(csv, text).unwrap().rows.outcome[0].as_str();
+    let outcome = |text| {
+        read_told(csv, text)
+            .unwrap()
+            .rows
+            .label_set(0)
+            .outcome
+            .as_str()
+    };
     assert_eq!(
         ["", "http-failed=500", "http-failed=400"].map(outcome),
         ["success", "success", "failure"]

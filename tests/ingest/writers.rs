@@ -663,11 +663,11 @@ fn read(bytes: &[u8]) -> (&'static str, Vec<Made>) {
         parent: rows.parent_id(at).map(|it| it.to_owned()),
         start: rows.start[at],
         duration: rows.duration[at],
-        service: name(rows.service[at]),
-        operation: name(rows.operation[at]),
-        kind: rows.kind[at],
-        failed: rows.outcome[at].is_failure(),
-        pod: (rows.instance[at] != NONE).then(|| name(rows.instance[at])),
+        service: name(rows.label_set(at).service),
+        operation: name(rows.label_set(at).operation),
+        kind: rows.label_set(at).kind,
+        failed: rows.label_set(at).outcome.is_failure(),
+        pod: (rows.label_set(at).instance != NONE).then(|| name(rows.label_set(at).instance)),
     };
     (reading.exporter, (0..rows.len()).map(made).collect())
 }

@@ -318,10 +318,11 @@ fn the_span_around_a_call_tells_its_state() {
 }
 
 #[test]
-fn a_file_without_records_has_no_column_of_them() {
+fn whether_a_file_records_breakers_is_told() {
     let plain = table("a 1 - web client 0+10 >api\n b 1 - web client 20+10 >api");
-    assert!(plain.breaker.is_empty());
+    assert!(!plain.records_breakers());
     let mixed = table("a 1 - web client 0+10 >api\n b 1 - web client 20+10 >api %closed/3/0/x");
+    assert!(mixed.records_breakers());
     let told: Vec<_> = (0..2)
         .map(|at| {
             mixed

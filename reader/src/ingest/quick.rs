@@ -1,6 +1,6 @@
 //! Rows that say what rows before them said, but for their ids and times.
 //!
-//! Owns what was made of each such part of a row: service, operation, kind, outcome and whatever else cells and
+//! Owns which label set each such part of a row gave: service, operation, kind, outcome and whatever else cells and
 //! attributes tell. Invariant: a row taken here gives what [`Intake::take`] gives of it; a row with anything
 //! unusual in its ids or times is left to that, and so is one about which something is noticed. Memory is that of
 //! [`Known`]. Costs one walk over the cells. Pinned by `tests` and by `tests/ingest/properties.rs`.
@@ -16,13 +16,13 @@ use super::intake::{Intake, LONGEST, Record, STARTS, bare};
 use super::plan::{ABSENT, Plan};
 use super::sampling;
 use super::time::{Mark, Stamp, Told, Unit, parse_duration};
-use crate::rows::Made;
 
 /// What is known of the rows so far.
 #[derive(Debug)]
 pub(super) struct Quick {
     known: Known,
-    made: Vec<Made>,
+    /// The label set that each has, in `SpanRows::label_sets`.
+    labels: Vec<u32>,
     start: Clock,
     end: Clock,
     ends_tell: bool,
@@ -88,7 +88,7 @@ impl Quick {
         };
         Some(Quick {
             known: Known::new(&columns),
-            made: Vec::new(),
+            labels: Vec::new(),
             start: clock(Field::Start, plan.unit_of_numbers(Field::Start)),
             end: clock(Field::End, plan.unit_of_numbers(Field::End)),
             ends_tell: plan.duration_from_end(),
@@ -150,8 +150,8 @@ impl Intake {
         if !(cutter.is_ascii() || is_text(text) && is_text(cutter.rewritten())) {
             return Taken::No;
         }
-        let made = match quick.known.find(text, cutter.cuts()) {
-            Ok(number) => quick.made.get(number as usize).copied(),
+        let labels = match quick.known.find(text, cutter.cuts()) {
+            Ok(number) => quick.labels.get(number as usize).copied(),
             Err(hash) => return Taken::Unknown(hash),
         };
         let day_first = self.dates.day_first;
@@ -161,7 +161,8 @@ impl Intake {
         };
         let start = cell(quick.start.column);
         let start = quick.start.read(plan, start, day_first);
-        let (Some(made), Some(start)) = (made, start.filter(|it| STARTS.contains(&it.ns))) else {
+        let (Some(labels), Some(start)) = (labels, start.filter(|it| STARTS.contains(&it.ns)))
+        else {
             return Taken::No;
         };
         let duration = match quick.ends_tell {
@@ -186,7 +187,8 @@ impl Intake {
         self.note_stamp(start, plan, row);
         let ids = [trace, span, if is_root { b"" } else { parent }];
         let row = u32::try_from(row).unwrap_or(u32::MAX);
-        self.rows.push_made(ids, start.ns, duration, made, row);
+        self.rows
+            .push_labelled(ids, start.ns, duration, labels, row);
         Taken::Yes
     }
 
@@ -199,14 +201,14 @@ impl Intake {
         if self.noticed() != before || self.rows.len() != n_rows + 1 {
             return;
         }
-        let made = self.rows.made(n_rows);
+        let labels = self.rows.labels[n_rows];
         if let Some(quick) = &mut self.quick
             && quick
                 .known
                 .add(hash, record.text.as_bytes(), record.cuts)
                 .is_some()
         {
-            quick.made.push(made);
+            quick.labels.push(labels);
         }
     }
 }
