@@ -619,6 +619,7 @@ impl Calls {
     #[inline(never)]
     fn take_instances(&mut self, table: &SpanTable, caller: Option<ServiceIdx>) {
         let mut numbers = Numbers::default();
+        self.instance.reserve_exact(self.span.len());
         for &span in &self.span {
             let at = span.0 as usize;
             let name = match table.parent(span) {

@@ -83,6 +83,7 @@ impl Levels {
             leaves.add_spans(table, first..table.len().min(first + A_TURN), &mut latest);
             pause().await;
         }
+        leaves.settle();
         let mut levels = vec![leaves];
         while let Some(below) = levels.last().filter(|it| it.begins.len() > 1) {
             latest.fill(NONE);
@@ -156,7 +157,14 @@ impl Level {
                 level.add(part, latest);
             }
         }
+        level.settle();
         level
+    }
+
+    /// Gives back the room that was taken to grow.
+    fn settle(&mut self) {
+        self.begins.shrink_to_fit();
+        self.parts.shrink_to_fit();
     }
 
     /// Adds to the last block. `latest` is where in this level a part of each kind was added last.

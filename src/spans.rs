@@ -74,8 +74,6 @@ pub struct SpanTable {
     trace_start: Column<u32>,
     /// The id of each trace, in `trace_ids`.
     trace_id: Column<u32>,
-    /// When each trace began, for the order: its first client span, or its first span. Ascending.
-    trace_began: Column<i64>,
     /// The name of each service, in `names`.
     service_name: Column<u32>,
     /// The depth of each service in the call chain: 0 for the outermost caller.
@@ -102,14 +100,13 @@ impl SpanTable {
     /// [`SpanTable::build`] in turns. Where rows are not to be kept, each of their columns goes when it has been read
     /// for the last time, so that there is no moment with all rows and the whole table in memory.
     pub async fn building(rows: &mut SpanRows, keep: bool, issues: &mut Issues) -> SpanTable {
-        let (ranks, began) = rank_traces(rows);
+        let ranks = rank_traces(rows);
         pause().await;
         let order = span_order(rows, &ranks, issues).await;
         let services = service_numbers(rows);
         pause().await;
         let (mut table, parents) = gather(rows, keep, &ranks, &order, &services).await;
         drop((ranks, order));
-        table.trace_began = began;
         table.link(&parents, issues).await;
         drop(parents);
         pause().await;
@@ -130,7 +127,7 @@ impl SpanTable {
             &self.service_name,
         ];
         let names: usize = names.iter().map(|it| it.bytes()).sum();
-        let times = self.start.bytes() + self.duration.bytes() + self.trace_began.bytes();
+        let times = self.start.bytes() + self.duration.bytes();
         let ended = self.kind.bytes() + self.outcome.bytes();
         let places = self.rank.bytes() + self.service.bytes() + self.file.bytes();
         let ids = self.trace_ids.bytes() + self.span_ids.bytes();
@@ -162,10 +159,29 @@ impl SpanTable {
         }
     }
 
-    /// The ranks of the traces that began from `from` to `to`, exclusive. O(log traces).
+    /// The ranks of the traces that began from `from` to `to`, exclusive. O(log traces), and their spans.
     pub fn began_between(&self, from: i64, to: i64) -> Range<u32> {
-        let before = |time: i64| self.trace_began.partition_point(|&began| began < time) as u32;
+        let before = |time: i64| {
+            let mut ranks = 0..self.n_traces();
+            while !ranks.is_empty() {
+                let middle = ranks.start.midpoint(ranks.end);
+                match self.began(Rank(middle)) < time {
+                    true => ranks.start = middle + 1,
+                    false => ranks.end = middle,
+                }
+            }
+            ranks.start
+        };
         before(from)..before(to.max(from))
+    }
+
+    /// When a trace began, for the order: its first client span, or its first span. O(its spans).
+    fn began(&self, rank: Rank) -> i64 {
+        let spans = self.trace(rank);
+        let client = |&at: &usize| self.kind[at] == Kind::Client;
+        // Spans of a trace stand by start.
+        let first = spans.clone().find(client).unwrap_or(spans.start);
+        self.start[first]
     }
 
     /// The spans of the traces from `ranks.start` to `ranks.end`, exclusive, cut to what exists.
@@ -494,9 +510,9 @@ pub fn end_of(start: i64, duration: u64) -> i64 {
     }
 }
 
-/// The rank of each trace, by its index in `rows.trace_ids`, and when each began, by rank.
+/// The rank of each trace, by its index in `rows.trace_ids`.
 #[inline(never)]
-fn rank_traces(rows: &SpanRows) -> (Column<u32>, Column<i64>) {
+fn rank_traces(rows: &SpanRows) -> Column<u32> {
     let n = rows.trace_ids.end();
     let mut first = Column::of(i64::MAX, n);
     let mut first_client = first.clone();
@@ -524,7 +540,7 @@ fn rank_traces(rows: &SpanRows) -> (Column<u32>, Column<i64>) {
     for (rank, &trace) in traces.iter().enumerate() {
         ranks[trace as usize] = rank as u32;
     }
-    (ranks, traces.into_iter().map(key).collect())
+    ranks
 }
 
 /// The rows in the table's order, without those that say the same as another.

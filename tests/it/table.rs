@@ -227,10 +227,10 @@ fn a_span_takes_few_bytes() {
     let per_span = |bytes: usize| (bytes - of_traces).div_ceil(n_spans);
     // A column that grows has up to as much room again.
     let of_rows = per_span(rows.bytes());
-    assert!(of_rows <= 2 * 64, "{of_rows}");
+    assert!(of_rows <= 2 * 44, "{of_rows}");
     assert!(of_names < 64 << 10, "{of_names}");
     let of_table = per_span(SpanTable::build(rows, &mut Issues::default()).bytes());
-    assert!(of_table <= 64, "{of_table}");
+    assert!(of_table <= 48, "{of_table}");
 }
 
 /// Row numbers are of the file's order by nature.
