@@ -136,6 +136,8 @@ impl<'a> Walk<'a> {
             b'[' if depth < DEEPEST => self.list(depth, visit).map(|()| ""),
             b'{' | b'[' => None,
             quote @ (b'"' | b'\'') => self.quoted(quote),
+            // Nothing stands where a value would.
+            b',' | b'}' | b']' => Some(""),
             _ => Some(self.bare(b",}]")),
         }
     }
@@ -146,6 +148,7 @@ impl<'a> Walk<'a> {
             match self.peek()? {
                 b']' => break,
                 b',' => self.at += 1,
+                b'}' => return None,
                 _ => {
                     self.value(depth + 1, visit)?;
                 }
@@ -342,6 +345,16 @@ mod tests {
                 ("tags", ""),
             ],
         );
+        check(
+            "[{key: 'a', value_type: 'string', value_string: '1', value_binary: }, {key: 'b', value_string: '2'}]",
+            &[
+                ("value_type", "string"),
+                ("value_binary", ""),
+                ("a", "1"),
+                ("b", "2"),
+            ],
+        );
+        check("{a: , b: 1}", &[("a", ""), ("b", "1")]);
         check("a=b;c = d", &[("a", "b"), ("c", "d")]);
         check(
             "[{'exception.message':'no'}]",
@@ -357,6 +370,8 @@ mod tests {
         check(&"[".repeat(100_000), &[]);
         check("{:::}", &[("", ":")]);
         check("[object Object],[object Object]", &[]);
+        check("[}]", &[]);
+        check("[1}, {'a': 'b'}]", &[]);
     }
 
     #[test]
