@@ -30,7 +30,8 @@ generate`: `herd` is ClickHouse's table at 270 bytes a row, `nezha` has 150. The
   rectangles. uPlot gets a path builder that puts spans into one `Path2D` a colour, as the boxes of its own demos are
   drawn: the visualiser that this page would replace drew its spans with uPlot, its source is not public. Peers skip
   what is out of sight.
-- **Frames** are those of the page as it is served: from the request for a view to the last canvas call, 200 a pan.
+- **Frames** are those of the page as it is served: from the request for a view to the last canvas call, 200 a pan. Beside
+  them stands what is the browser's alone: a worker hands over as many pixels, untouched, and they are put on a canvas.
 - **Memory** is the worker's whole wasm memory, which never shrinks, after one file was opened; natively what the
   dataset holds.
 ";

@@ -62,7 +62,14 @@ fn one_size(options: &Options, page: &Page, spans: u64) -> Result<Vec<f64>> {
             page.run("wheel(arguments[0])", vec![json!(turn)])?;
             page.wait_until_still()?;
         }
-        let [mut p50, mut p95, mut worst, mut painting, mut long] = [const { Vec::new() }; 5];
+        let [
+            mut p50,
+            mut p95,
+            mut worst,
+            mut painting,
+            mut long,
+            mut nothing,
+        ] = [const { Vec::new() }; 6];
         let (mut n, mut plot) = (usize::MAX, [0.0; 2]);
         for _ in 0..options.rounds {
             let moved = page::pan_and_zoom(page, PICTURES, *reach)?;
@@ -73,6 +80,12 @@ fn one_size(options: &Options, page: &Page, spans: u64) -> Result<Vec<f64>> {
             long.push(page::worst(&moved.long));
             n = n.min(moved.frames.len());
             plot = moved.plot;
+            let [width, height] = plot.map(f64::round);
+            let took = page.run(
+                "return nothing(...arguments)",
+                vec![json!(PICTURES), json!(width), json!(height)],
+            )?;
+            nothing.push(percentile(&page::numbers(&took), 95.0));
         }
         let what = |figure: &str| format!("{view} of {size}: {figure}, ms");
         let [width, height] = plot;
@@ -92,6 +105,7 @@ fn one_size(options: &Options, page: &Page, spans: u64) -> Result<Vec<f64>> {
             of_full.clone_from(&p50);
         }
         row.print();
+        Row::of(what("as many pixels without any content, p95"), &nothing).print();
         Row::of(what("frame, worst"), &worst).print();
         Row::of(what("of it on the page's thread, p95"), &painting).print();
         Row::of(

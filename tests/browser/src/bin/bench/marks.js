@@ -88,6 +88,32 @@ window.move = (pictures, reach) => new Promise((done) => {
   requestAnimationFrame(next);
 });
 
+// So many frames of nothing: a worker hands over as many pixels as the plot has, and they are put on a canvas. The
+// milliseconds from asking for them to the last canvas call.
+window.nothing = (pictures, width, height) => new Promise((done) => {
+  const source = `onmessage = ({ data }) => postMessage(data, [data])`;
+  const worker = new RealWorker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
+  const canvas = document.createElement("canvas"), took = [];
+  Object.assign(canvas, { width, height });
+  canvas.style = `position: fixed; left: 0; top: 0; width: ${width}px; height: ${height}px`;
+  document.body.append(canvas);
+  let pixels = new ArrayBuffer(4 * width * height), begun;
+  const ask = () => {
+    begun = performance.now();
+    worker.postMessage(pixels, [pixels]);
+  };
+  worker.onmessage = ({ data }) => {
+    pixels = data;
+    canvas.getContext("2d").putImageData(new ImageData(new Uint8ClampedArray(pixels), width, height), 0, 0);
+    took.push(performance.now() - begun);
+    if (took.length < pictures) return requestAnimationFrame(ask);
+    worker.terminate();
+    canvas.remove();
+    done(took);
+  };
+  requestAnimationFrame(ask);
+});
+
 // Asks so many times what is under the pointer, or picks it; the milliseconds until the engine has answered.
 window.ask = async (times, clicks) => {
   const { box } = middle(), took = [];
