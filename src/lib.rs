@@ -8,6 +8,7 @@
 pub mod advise;
 pub mod calls;
 pub mod clickhouse;
+pub mod commands;
 pub mod compare;
 pub mod dataset;
 pub mod engine;

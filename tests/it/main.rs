@@ -4,6 +4,7 @@ mod advise;
 mod calls;
 mod cli;
 mod clickhouse;
+mod commands;
 mod compare;
 mod engine;
 mod estimate;
