@@ -89,6 +89,31 @@ pub fn pan(view: Viewport, by: [f64; 2], limits: Viewport) -> Viewport {
     Viewport { t0, t1, y0, y1 }
 }
 
+/// Scales by `factor` and moves, so that what was at one place comes to another: two fingers on a screen.
+pub fn pinch(
+    view: Viewport,
+    from: [f64; 2],
+    to: [f64; 2],
+    factor: f64,
+    limits: Viewport,
+) -> Viewport {
+    let zoomed = zoom(view, from, factor, Axes::Both, limits);
+    pan(zoomed, [from[0] - to[0], from[1] - to[1]], limits)
+}
+
+/// Moved, if it has to be, until a time and a row of thousandths of a rank are in view, a tenth off the edge.
+pub fn reveal(view: Viewport, time: i64, rank: i64, limits: Viewport) -> Viewport {
+    let t0 = reach((view.t0, view.t1), time, 1);
+    let y0 = reach((view.y0, view.y1), rank, MILLI);
+    let moved = Viewport {
+        t0,
+        t1: t0.saturating_add(view.t1 - view.t0),
+        y0,
+        y1: y0.saturating_add(view.y1 - view.y0),
+    };
+    clamp(moved, limits)
+}
+
 /// The part between two opposite corners, in any order.
 pub fn select(view: Viewport, from: [f64; 2], to: [f64; 2], limits: Viewport) -> Viewport {
     let (left, right) = (from[0].min(to[0]), from[0].max(to[0]));
@@ -138,6 +163,20 @@ fn into(from: i64, width: i64, (low, high): (i64, i64)) -> (i64, i64) {
     let width = width.min(high - low);
     let from = from.clamp(low, high - width);
     (from, from + width)
+}
+
+/// Where a range has to begin for `at`, and what follows it, to be in it.
+fn reach((from, to): (i64, i64), at: i64, extent: i64) -> i64 {
+    let width = to - from;
+    let extent = extent.min(width);
+    let margin = (width / 10).min((width - extent) / 2);
+    if at < from {
+        at.saturating_sub(margin)
+    } else if at > to.saturating_sub(extent) {
+        at.saturating_add(extent + margin).saturating_sub(width)
+    } else {
+        from
+    }
 }
 
 fn scale(range: (i64, i64), at: f64, factor: f64, least: i64, most: i64) -> (i64, i64) {
@@ -190,6 +229,48 @@ mod tests {
                 "{at:?} {factor}: {moved_t} {moved_y}"
             );
         }
+    }
+
+    #[test]
+    fn a_pinch_takes_what_is_under_it_along() {
+        let view = viewport((200_000_000, 600_000_000), (100_000, 300_000));
+        for (from, to, factor) in [
+            ([0.5, 0.5], [0.5, 0.5], 0.5),
+            ([0.3, 0.6], [0.4, 0.5], 0.7),
+            ([0.6, 0.4], [0.5, 0.5], 1.2),
+            ([0.5, 0.5], [0.6, 0.4], 1.0),
+        ] {
+            let after = pinch(view, from, to, factor, everything());
+            let moved_t = time_at(after, to[0]) - time_at(view, from[0]);
+            let moved_y = rank_at(after, to[1]) - rank_at(view, from[1]);
+            assert!(
+                moved_t.abs() <= 2 && moved_y.abs() <= 2,
+                "{from:?} {to:?} {factor}: {moved_t} {moved_y}"
+            );
+            let width = part(view.t1 - view.t0, factor);
+            assert_eq!(after.t1 - after.t0, width);
+        }
+    }
+
+    #[test]
+    fn what_is_revealed_is_in_view_and_nothing_moves_otherwise() {
+        let view = viewport((200, 600), (10_000, 30_000));
+        for (time, rank, expected) in [
+            (200, 10_000, view),
+            (599, 29_000, view),
+            (100, 20_000, viewport((60, 460), (10_000, 30_000))),
+            (600, 20_000, viewport((241, 641), (10_000, 30_000))),
+            (300, 29_001, viewport((200, 600), (12_001, 32_001))),
+            (300, 9_000, viewport((200, 600), (7_000, 27_000))),
+            (0, 0, viewport((0, 400), (0, 20_000))),
+        ] {
+            let limits = everything();
+            assert_eq!(reveal(view, T + time, rank, limits), expected);
+        }
+        // One row is all that is in view.
+        let row = viewport((0, 400), (5_000, 6_000));
+        let next = viewport((0, 400), (6_000, 7_000));
+        assert_eq!(reveal(row, T + 10, 6_000, everything()), next);
     }
 
     #[test]
