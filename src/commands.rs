@@ -34,6 +34,10 @@ pub enum Command {
     NextTrace,
     /// Picks the trace above the picked one.
     PreviousTrace,
+    /// The next span of the picked trace.
+    NextSpan,
+    /// The span before.
+    PreviousSpan,
     /// Shows a pane.
     Show(Pane),
     /// Into the filter field.
@@ -82,7 +86,7 @@ const PANES: &str = "Panes";
 const PAGE: &str = "Page";
 
 /// All of them, in the order of the help.
-pub const COMMANDS: [Line; 22] = [
+pub const COMMANDS: [Line; 24] = [
     line(MOVE, "Left", "KeyA ArrowLeft", Command::Left),
     line(MOVE, "Right", "KeyD ArrowRight", Command::Right),
     line(MOVE, "Up", "KeyW ArrowUp", Command::Up),
@@ -95,6 +99,18 @@ pub const COMMANDS: [Line; 22] = [
     line(GO, "Previous attempt", "p", Command::PreviousAttempt),
     line(GO, "Trace below", ". Shift+ArrowDown", Command::NextTrace),
     line(GO, "Trace above", ", Shift+ArrowUp", Command::PreviousTrace),
+    line(
+        GO,
+        "Next span of the trace",
+        "Shift+ArrowRight",
+        Command::NextSpan,
+    ),
+    line(
+        GO,
+        "Previous span of the trace",
+        "Shift+ArrowLeft",
+        Command::PreviousSpan,
+    ),
     line(PANES, "Herds", "1", Command::Show(Pane::Herds)),
     line(PANES, "Breaker", "2", Command::Show(Pane::Breaker)),
     line(PANES, "What if", "3", Command::Show(Pane::WhatIf)),

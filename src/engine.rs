@@ -511,6 +511,12 @@ impl Engine {
         Some(self.detail(rank))
     }
 
+    /// The trace of that rank.
+    pub fn trace_of_rank(&self, rank: u32) -> Option<TraceDetail> {
+        let is_there = rank < self.dataset().table.n_traces();
+        is_there.then(|| self.detail(Rank(rank)))
+    }
+
     /// The ranks of the traces that began from `from` to `to`, exclusive.
     pub fn ranks(&self, from: i64, to: i64) -> Range<u32> {
         self.dataset().table.began_between(from, to)

@@ -38,6 +38,8 @@ pub enum Request {
     Pick(PointRequest),
     /// The trace of this id. Answered by [`Reply::Trace`].
     Trace(String),
+    /// The trace of this rank. Answered by [`Reply::Trace`].
+    Rank(u32),
     /// What the row of this span says, the place of which a [`SpanLabel`] tells; its file travels beside the
     /// message, where there is one. Answered by [`Reply::Row`], unless another is asked for, or none, before.
     Row(Option<u32>),

@@ -250,6 +250,7 @@ fn pointing_and_picking_agree() {
     assert_eq!(label.trace_id, trace.trace_id);
     assert!(trace.spans.iter().any(|span| span.span_id == label.span_id));
     assert_eq!(engine.trace(&trace.trace_id), Some(trace.clone()));
+    assert_eq!(engine.trace_of_rank(trace.rank), Some(trace.clone()));
     let depths: Vec<u32> = trace.spans.iter().map(|span| span.depth).collect();
     assert_eq!(depths, [0, 1, 2]);
 
@@ -257,6 +258,7 @@ fn pointing_and_picking_agree() {
     marked.trace = Some(trace.trace_id);
     assert_eq!(engine.frame(&marked).scene.marked, Some(trace.rank));
     assert_eq!(engine.trace("nothing like it"), None);
+    assert_eq!(engine.trace_of_rank(u32::MAX), None);
 }
 
 #[test]
