@@ -68,8 +68,6 @@ pub fn install(app: &Rc<App>) {
     });
     app.on("ch-close", "click", |app, _| dialog(app).close());
     app.on("ch-dialog", "close", |app, _| forget(app));
-    // Esc closes the dialog and nothing else.
-    app.on("ch-dialog", "keydown", |_, event| event.stop_propagation());
 }
 
 /// Opens the dialog: as it was left, or with what a link asks for.

@@ -3,7 +3,6 @@
 use std::rc::Rc;
 
 use wasm_bindgen_futures::JsFuture;
-use web_sys::HtmlDialogElement;
 
 use crate::dom;
 use crate::notices;
@@ -18,12 +17,6 @@ use herdscope::view::Source;
 const MISLEADING: [&str; 3] = ["all_failed", "sampled", "capped"];
 
 pub fn install(app: &Rc<App>) {
-    app.on("help", "click", |app, _| {
-        let dialog: HtmlDialogElement = app.dom.get("help-dialog");
-        if !dialog.open() {
-            app.report(dialog.show_modal());
-        }
-    });
     app.on("copy", "click", |app, _| copy_link(app));
     app.on("hint-close", "click", |app, _| {
         dom::set(&app.dom.html("hint"), "data-closed", "");
@@ -44,6 +37,22 @@ pub fn install(app: &Rc<App>) {
             open::remove(app, at);
         }
     });
+}
+
+/// Closes the lists that are open in the header, and gives the focus back to what opens them; whether one was.
+pub fn close_lists(app: &App) -> bool {
+    let mut closed = false;
+    for id in ["issues", "files"] {
+        let list = app.dom.html(id);
+        if list.has_attribute("open") {
+            closed = true;
+            // It is there.
+            let _ = list.remove_attribute("open");
+            // An element that cannot be focused stays as it is.
+            let _ = app.dom.html(&[id, "-count"].concat()).focus();
+        }
+    }
+    closed
 }
 
 fn copy_link(app: &Rc<App>) {

@@ -15,6 +15,7 @@ mod canvas;
 mod clickhouse;
 mod client;
 mod columns;
+mod commands;
 mod dom;
 mod header;
 mod herds;

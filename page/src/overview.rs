@@ -1,18 +1,19 @@
 //! The strip above the plot: all of the time, and a window that is what the plot shows.
 //!
-//! The window is dragged, resized by its handles, or moved by the arrow keys; the ranks follow, so
+//! The window is dragged, resized by its handles, or moved by the keys that move; the ranks follow, so
 //! that the traces of the new time are in view. Invariant: the window is drawn from the last picture.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
 use wasm_bindgen::JsCast;
-use web_sys::{Element, KeyboardEvent, PointerEvent};
+use web_sys::{Element, PointerEvent};
 
 use crate::dom;
 use crate::history::Gesture;
 use crate::page::App;
 use crate::seek;
+use herdscope::commands::Command;
 use herdscope::format;
 use herdscope::messages::Scene;
 use herdscope::view::Viewport;
@@ -73,12 +74,6 @@ pub fn install(app: &Rc<App>) {
         });
     }
     app.on("overview", "dblclick", |app, _| app.home());
-    for id in ["window-left", "window-right", "window-hold"] {
-        app.on(id, "keydown", |app, event| {
-            let part = part(&dom::listening(event));
-            key(app, part, event.unchecked_ref());
-        });
-    }
 }
 
 /// The part of the window that a button of it moves.
@@ -159,29 +154,24 @@ fn shift(app: &App, viewport: Viewport, part: Part, by: i64, gesture: Gesture) {
     seek::seek(app, there.t0, there.t1, gesture);
 }
 
-fn key(app: &App, part: Part, event: &KeyboardEvent) {
-    let sign = match event.key().as_str() {
-        "ArrowLeft" | "ArrowDown" => -1.0,
-        "ArrowRight" | "ArrowUp" => 1.0,
-        _ => return,
+/// Moves the part of the window that a button stands for, if the command moves at all.
+pub fn step(app: &App, button: &Element, command: Command) -> bool {
+    let sign = match command {
+        Command::Left | Command::Down => -1.0,
+        Command::Right | Command::Up => 1.0,
+        _ => return false,
     };
-    event.prevent_default();
-    let Some(viewport) = app.viewport() else {
-        return;
-    };
+    let part = part(button);
     let whole = app.state().scene.as_ref().map(|it| it.overview_time);
-    let Some([t0, t1]) = whole else { return };
-    let by = match part {
-        Part::Whole => (viewport.t1 - viewport.t0) as f64 * WINDOW_STEP,
-        Part::Left | Part::Right => (t1 - t0) as f64 * EDGE_STEP,
-    };
-    shift(
-        app,
-        viewport,
-        part,
-        (sign * by) as i64,
-        Gesture::Burst("overview"),
-    );
+    if let (Some(viewport), Some([t0, t1])) = (app.viewport(), whole) {
+        let by = match part {
+            Part::Whole => (viewport.t1 - viewport.t0) as f64 * WINDOW_STEP,
+            Part::Left | Part::Right => (t1 - t0) as f64 * EDGE_STEP,
+        };
+        let gesture = Gesture::Burst("overview");
+        shift(app, viewport, part, (sign * by) as i64, gesture);
+    }
+    true
 }
 
 /// After a picture: the window where the picture is.

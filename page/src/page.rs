@@ -19,8 +19,8 @@ use crate::open::Wanted;
 use crate::paint::Painter;
 use crate::reading::{Given, Reading};
 use crate::{
-    assume, breaker, clickhouse, columns, header, herds, notices, open, overview, panes, plot,
-    reading, row, seek, theme, tools, trace, wire,
+    assume, breaker, clickhouse, columns, commands, header, herds, notices, open, overview, panes,
+    plot, reading, row, seek, theme, tools, trace, wire,
 };
 use herdscope::messages::{FrameRequest, Reply, Scene, Style, Summary, TraceDetail};
 use herdscope::view::{FileMark, Pane, View, Viewport};
@@ -132,6 +132,7 @@ pub fn start(window: Window) -> Result<(), JsValue> {
     columns::install(&app);
     assume::install(&app);
     clickhouse::install(&app);
+    commands::install(&app);
     app.painter.install(&app);
     open::start(&app);
     Ok(())

@@ -1,4 +1,4 @@
-//! Mouse and keys on the span plot, and what lies over it: selection, hovered span, picked trace.
+//! Mouse, wheel and fingers on the span plot, and what lies over it: selection, hovered span, picked trace.
 //!
 //! Invariant: gestures turn into viewports in [`herdscope::viewport`]; here are only the places where they
 //! happen. One question about the pointer's place is under way at a time.
@@ -7,12 +7,12 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use wasm_bindgen::JsCast;
-use web_sys::{HtmlElement, KeyboardEvent, MouseEvent, PointerEvent, WheelEvent};
+use web_sys::{HtmlElement, MouseEvent, PointerEvent, WheelEvent};
 
 use crate::dom;
 use crate::history::Gesture;
 use crate::page::App;
-use crate::{herds, reading, trace};
+use crate::{theme, trace};
 use herdscope::format;
 use herdscope::messages::{PointRequest, Request, Scene, SpanLabel};
 use herdscope::view::{MILLI, Pane, Viewport};
@@ -31,6 +31,19 @@ pub struct Pointer {
     middle_at: Cell<f64>,
     /// What was picked before a click that may become a double-click.
     before_click: RefCell<Option<(Option<String>, Pane)>>,
+    /// Fingers that are down, at most two, and where, CSS pixels within the plot area.
+    fingers: RefCell<Vec<(i32, [f64; 2])>>,
+    pinch: Cell<Option<Pinch>>,
+    /// How many presses there were, so that a long one is told from the next.
+    presses: Cell<u32>,
+}
+
+/// What was between two fingers when the second came down.
+#[derive(Clone, Copy)]
+struct Pinch {
+    middle: [f64; 2],
+    apart: f64,
+    viewport: Viewport,
 }
 
 #[derive(Clone, Copy)]
@@ -44,17 +57,37 @@ struct Drag {
 
 /// How far off a span may be, in CSS pixels.
 const REACH_PX: f64 = 6.0;
-/// What a step of the keys moves by, as a share of what is in view.
-const STEP: f64 = 0.1;
-/// What a step of the keys zooms by.
-const ZOOM_STEP: f64 = 0.8;
 /// How strongly the wheel zooms, per CSS pixel that it would scroll.
 const WHEEL: f64 = 0.0018;
+/// The same while Ctrl is held, or for two fingers on a trackpad, which browsers tell as that: smaller steps, of
+/// which the largest is one of a wheel.
+const PINCH: f64 = 0.01;
+const PINCH_MOST: f64 = 25.0;
+/// How long a finger rests for what hovering would show, in milliseconds.
+const LONG_PRESS_MS: i32 = 500;
+/// What the wheel does is kept on this device.
+const WHEEL_KEY: &str = "herdscope-wheel";
 
 /// How soon after a middle click a paste is taken for its consequence, in milliseconds.
 const MIDDLE_PASTE_MS: f64 = 300.0;
 
 pub fn install(app: &Rc<App>) {
+    let kept = theme::storage(&app.dom).and_then(|it| it.get_item(WHEEL_KEY).ok()?);
+    if kept.as_deref() == Some("pan") {
+        app.dom.select("wheel").set_value("pan");
+    }
+    app.on("wheel", "change", |app, _| {
+        if let Some(storage) = theme::storage(&app.dom) {
+            // A browser that keeps nothing begins with zooming next time.
+            let _ = storage.set_item(WHEEL_KEY, &app.dom.select("wheel").value());
+        }
+    });
+    // A long press has a meaning of its own.
+    app.on("plot", "contextmenu", |app, event| {
+        if !app.plot.fingers.borrow().is_empty() {
+            event.prevent_default();
+        }
+    });
     // The middle button would scroll by itself.
     app.on("plot", "mousedown", |_, event| {
         if event.unchecked_ref::<MouseEvent>().button() == 1 {
@@ -72,24 +105,31 @@ pub fn install(app: &Rc<App>) {
     app.on("plot", "pointerup", |app, it| {
         release(app, it.unchecked_ref())
     });
-    app.on("plot", "pointercancel", |app, _| end_drag(app));
+    app.on("plot", "pointercancel", |app, it| {
+        lift(app, it.unchecked_ref());
+        end_drag(app);
+    });
     app.on("plot", "pointerleave", |app, _| leave(app));
     app.on("plot", "dblclick", |app, it| {
         double_click(app, it.unchecked_ref())
-    });
-    app.listen(&app.dom.document, "keydown", |app, it| {
-        key(app, it.unchecked_ref())
     });
 }
 
 /// Where the pointer is in the plot area, CSS pixels, and the size of the area.
 fn place(app: &App, event: &MouseEvent) -> ([f64; 2], [f64; 2]) {
-    let rect = app.dom.html("plot-over").get_bounding_client_rect();
+    let ([left, top], size) = rect(app);
     let at = [
-        f64::from(event.client_x()) - rect.left(),
-        f64::from(event.client_y()) - rect.top(),
+        f64::from(event.client_x()) - left,
+        f64::from(event.client_y()) - top,
     ];
-    (at, [rect.width().max(1.0), rect.height().max(1.0)])
+    (at, size)
+}
+
+/// Where the plot area begins in the window, and its size.
+fn rect(app: &App) -> ([f64; 2], [f64; 2]) {
+    let rect = app.dom.html("plot-over").get_bounding_client_rect();
+    let size = [rect.width().max(1.0), rect.height().max(1.0)];
+    ([rect.left(), rect.top()], size)
 }
 
 fn share([x, y]: [f64; 2], [width, height]: [f64; 2]) -> [f64; 2] {
@@ -122,12 +162,19 @@ fn wheel(app: &App, event: &WheelEvent) {
         _ => Axes::Both,
     };
     let (at, size) = place(app, event);
-    if dx.abs() > dy.abs() {
+    let pinches = event.ctrl_key();
+    let pans = app.dom.select("wheel").value() == "pan" && axes == Axes::Both;
+    if !pinches && (pans || dx.abs() > dy.abs()) {
+        let by = [dx / size[0], if pans { dy / size[1] } else { 0.0 }];
         app.move_by(Gesture::Burst("wheel"), |it, limits| {
-            viewport::pan(it, [dx / size[0], 0.0], limits)
+            viewport::pan(it, by, limits)
         });
     } else {
-        let factor = (dy.clamp(-600.0, 600.0) * WHEEL).exp();
+        let by = match pinches {
+            true => dy.clamp(-PINCH_MOST, PINCH_MOST) * PINCH,
+            false => dy.clamp(-600.0, 600.0) * WHEEL,
+        };
+        let factor = by.exp();
         app.move_by(Gesture::Burst("wheel"), |it, limits| {
             viewport::zoom(it, share(at, size), factor, axes, limits)
         });
@@ -142,8 +189,10 @@ fn press(app: &App, event: &PointerEvent) {
     let Some(viewport) = app.viewport().filter(|_| app.limits().is_some()) else {
         return;
     };
-    let pans = event.button() == 1 || event.shift_key() || event.pointer_type() == "touch";
+    let touches = event.pointer_type() == "touch";
+    let pans = event.button() == 1 || event.shift_key() || touches;
     let (from, _) = place(app, event);
+    app.plot.presses.set(app.plot.presses.get() + 1);
     // A pointer that is gone already cannot be followed out of the plot; the drag works all the same.
     let _ = app.dom.html("plot").set_pointer_capture(event.pointer_id());
     app.plot.drag.set(Some(Drag {
@@ -152,10 +201,109 @@ fn press(app: &App, event: &PointerEvent) {
         pans,
         moved: false,
     }));
+    if touches {
+        hide_hover(app);
+        put_down(app, event.pointer_id(), from, viewport);
+    }
+}
+
+/// Another finger: with a second one the drag becomes a pinch, a third has no meaning.
+fn put_down(app: &App, id: i32, at: [f64; 2], viewport: Viewport) {
+    let mut fingers = app.plot.fingers.borrow_mut();
+    fingers.retain(|it| it.0 != id);
+    if fingers.len() < 2 {
+        fingers.push((id, at));
+    }
+    if let [(_, a), (_, b)] = fingers[..] {
+        app.plot.drag.set(None);
+        if app.plot.pinch.get().is_some() {
+            return;
+        }
+        app.plot.pinch.set(Some(Pinch {
+            middle: middle(a, b),
+            apart: apart(a, b),
+            viewport,
+        }));
+        return;
+    }
+    let (app, press) = (app.rc(), app.plot.presses.get());
+    app.clone().dom.later(LONG_PRESS_MS, move || {
+        let rests = app.plot.drag.get().is_some_and(|it| !it.moved);
+        if rests && app.plot.presses.get() == press {
+            look_under_finger(&app, at);
+        }
+    });
+}
+
+/// A finger has rested: from now on it points and does not move the plot.
+fn look_under_finger(app: &App, at: [f64; 2]) {
+    app.plot.drag.set(None);
+    app.plot.at.set(Some(at));
+    let (_, size) = rect(app);
+    if let Some(point) = point_at(app, at, size) {
+        app.report(app.client.hover(point));
+    }
+}
+
+fn middle(a: [f64; 2], b: [f64; 2]) -> [f64; 2] {
+    [(a[0] + b[0]) / 2.0, (a[1] + b[1]) / 2.0]
+}
+
+/// How far apart two fingers are; never nothing.
+fn apart(a: [f64; 2], b: [f64; 2]) -> f64 {
+    (a[0] - b[0]).hypot(a[1] - b[1]).max(1.0)
+}
+
+/// A finger has moved; whether that is all there is to do about it.
+fn pinched(app: &App, event: &PointerEvent, at: [f64; 2], size: [f64; 2]) -> bool {
+    let mut fingers = app.plot.fingers.borrow_mut();
+    let Some(pinch) = app.plot.pinch.get() else {
+        // A third finger that outlasts the others moves nothing.
+        let is_known = fingers.iter().any(|it| it.0 == event.pointer_id());
+        return event.pointer_type() == "touch" && !is_known;
+    };
+    for finger in fingers.iter_mut() {
+        if finger.0 == event.pointer_id() {
+            finger.1 = at;
+        }
+    }
+    let now = match fingers[..] {
+        [(_, a), (_, b)] => Some([a, b]),
+        _ => None,
+    };
+    drop(fingers);
+    if let Some([a, b]) = now {
+        let (from, to) = (share(pinch.middle, size), share(middle(a, b), size));
+        let factor = pinch.apart / apart(a, b);
+        app.move_by(Gesture::Drag("pan"), |_, limits| {
+            viewport::pinch(pinch.viewport, from, to, factor, limits)
+        });
+    }
+    true
+}
+
+/// A finger is gone; of two, the other one goes on moving the plot, as a part of the same gesture.
+fn lift(app: &App, event: &PointerEvent) {
+    let mut fingers = app.plot.fingers.borrow_mut();
+    fingers.retain(|it| it.0 != event.pointer_id());
+    if fingers.len() > 1 || app.plot.pinch.take().is_none() {
+        return;
+    }
+    if let (Some(&(_, from)), Some(viewport)) = (fingers.first(), app.viewport()) {
+        app.plot.drag.set(Some(Drag {
+            from,
+            viewport,
+            pans: true,
+            moved: true,
+        }));
+    }
 }
 
 fn moved(app: &App, event: &PointerEvent) {
     let (at, size) = place(app, event);
+    if pinched(app, event, at, size) {
+        return;
+    }
     let Some(mut drag) = app.plot.drag.get() else {
         app.plot.at.set(Some(at));
         return ask_what_is_here(app, event, at, size);
@@ -179,6 +327,11 @@ fn moved(app: &App, event: &PointerEvent) {
 }
 
 fn release(app: &App, event: &PointerEvent) {
+    let pinched = app.plot.pinch.get().is_some();
+    lift(app, event);
+    if pinched {
+        return;
+    }
     let Some(drag) = app.plot.drag.get() else {
         return;
     };
@@ -201,6 +354,15 @@ fn end_drag(app: &App) {
     app.dom.show("selection", false);
     app.dom.html("plot").set_class_name("card plot");
     app.report(app.history.end_gesture());
+}
+
+/// Lets go of a drag that is under way, where it is now; whether there is one.
+pub fn give_up(app: &App) -> bool {
+    let drags = app.plot.drag.get().is_some();
+    if drags {
+        end_drag(app);
+    }
+    drags
 }
 
 /// Whether a paste now comes from the middle button and not from the person.
@@ -282,22 +444,50 @@ pub fn hovered(app: &App, label: Option<SpanLabel>) {
     };
     let same = app.plot.hovered.borrow().as_ref() == Some(&label);
     if !same {
-        fill_tip(app, &label);
+        fill_tip(app, "tip", &label);
         app.plot.hovered.replace(Some(label));
         place_hover(app);
     }
     place_tip(app, at);
 }
 
-fn hide_hover(app: &App) {
+/// Nothing is pointed at any more.
+pub fn hide_hover(app: &App) {
     app.plot.hovered.replace(None);
     app.dom.show("tip", false);
     app.dom.show("hovered", false);
 }
 
-fn fill_tip(app: &App, label: &SpanLabel) {
+/// Frames a span and names it, as a pointer does that is over it, and tells those who do not see it.
+pub fn point_out(app: &App, label: SpanLabel) {
+    let Some(view) = app.viewport() else { return };
+    fill_tip(app, "tip", &label);
+    fill_tip(app, "span-says", &label);
+    app.plot.at.set(None);
+    app.plot.hovered.replace(Some(label));
+    place_hover(app);
+    place_pointed(app, view);
+}
+
+/// The tooltip of a span that the keys point out stands beside it, and goes with it out of view.
+fn place_pointed(app: &App, view: Viewport) {
+    let hovered = app.plot.hovered.borrow();
+    let Some(label) = hovered.as_ref().filter(|_| app.plot.at.get().is_none()) else {
+        return;
+    };
+    let (_, size) = rect(app);
+    let row = i64::from(label.rank) * MILLI + MILLI / 2;
+    let (x, y) = (viewport::x_of(view, label.start), viewport::y_of(view, row));
+    let in_view = |it: f64| (0.0..=1.0).contains(&it);
+    match in_view(x) && in_view(y) {
+        true => place_tip(app, [x * size[0], y * size[1]]),
+        false => app.dom.show("tip", false),
+    }
+}
+
+fn fill_tip(app: &App, id: &str, label: &SpanLabel) {
     let dom = &app.dom;
-    let tip = dom.html("tip");
+    let tip = dom.html(id);
     dom::clear(&tip);
     let line = |class: &str, text: &str| dom.new_element("div", class, text);
     let first = line("", "");
@@ -415,48 +605,5 @@ pub fn render(app: &App, scene: &Scene) {
     }
     mark.set_hidden(at.is_none());
     place_hover(app);
-}
-
-fn key(app: &App, event: &KeyboardEvent) {
-    let typing = dom::closest(event, "input, select, textarea, dialog[open]").is_some();
-    if event.default_prevented()
-        || typing
-        || event.ctrl_key()
-        || event.meta_key()
-        || event.alt_key()
-    {
-        if event.code() == "Escape" && !event.default_prevented() {
-            reading::cancel(app);
-        }
-        return;
-    }
-    let pan = |dx: f64, dy: f64| {
-        app.move_by(Gesture::Burst("move"), |it, limits| {
-            viewport::pan(it, [dx * STEP, dy * STEP], limits)
-        });
-    };
-    let zoom = |factor: f64| {
-        app.move_by(Gesture::Burst("zoom"), |it, limits| {
-            viewport::zoom(it, [0.5, 0.5], factor, Axes::Both, limits)
-        });
-    };
-    match (event.code().as_str(), event.key().as_str()) {
-        ("KeyA" | "ArrowLeft", _) => pan(-1.0, 0.0),
-        ("KeyD" | "ArrowRight", _) => pan(1.0, 0.0),
-        ("KeyW" | "ArrowUp", _) => pan(0.0, -1.0),
-        ("KeyS" | "ArrowDown", _) => pan(0.0, 1.0),
-        (_, "+" | "=") => zoom(ZOOM_STEP),
-        (_, "-" | "_") => zoom(1.0 / ZOOM_STEP),
-        ("Digit0" | "Numpad0", _) => app.home(),
-        (_, "n") => herds::step(app, true),
-        (_, "p") => herds::step(app, false),
-        (_, "?") => app.dom.html("help").unchecked_ref::<HtmlElement>().click(),
-        ("Escape", _) => {
-            if !reading::cancel(app) {
-                app.change(Gesture::Step, |view| view.trace = None);
-            }
-        }
-        _ => return,
-    }
-    event.prevent_default();
+    place_pointed(app, scene.viewport);
 }

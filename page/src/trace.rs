@@ -11,18 +11,34 @@ use web_sys::HtmlElement;
 use crate::dom;
 use crate::history::Gesture;
 use crate::page::App;
-use crate::{header, notices, row};
+use crate::{header, notices, plot, row};
 use herdscope::format;
 use herdscope::messages::{Request, SpanLabel, Swatch, TraceDetail};
 use herdscope::view::{MILLI, Pane, Viewport};
 use herdscope::viewport;
 
-/// The question for a trace that is under way, and whether a click asked it.
+/// The question for a trace that is under way.
 #[derive(Default)]
 pub struct Question {
-    asked: Cell<Option<(u32, bool)>>,
+    asked: Cell<Option<(u32, Why)>>,
     /// The plot goes there when it is answered.
     goes: Cell<bool>,
+    /// The span of the picked trace that the keys are at.
+    cursor: Cell<Option<usize>>,
+}
+
+/// Keys that go from trace to trace, and from span to span.
+const WALK: Gesture = Gesture::Burst("walk");
+
+/// What a trace is asked for.
+#[derive(Clone, Copy, PartialEq)]
+enum Why {
+    /// The view names it.
+    Named,
+    /// A click picks it.
+    Clicked,
+    /// It is next to the picked one.
+    Stepped,
 }
 
 pub fn install(app: &Rc<App>) {
@@ -32,7 +48,9 @@ pub fn install(app: &Rc<App>) {
             header::copy(app, "trace-copy", &id, "The trace's id, to copy:");
         }
     });
-    app.on("trace-show", "click", |app, _| show(app));
+    app.on("trace-show", "click", |app, _| {
+        show(app);
+    });
     app.on("trace-clear", "click", |app, _| {
         app.change(Gesture::Step, |view| view.trace = None);
     });
@@ -40,7 +58,7 @@ pub fn install(app: &Rc<App>) {
 
 /// A click asked for the trace at a place.
 pub fn await_pick(app: &App, id: u32) {
-    app.question.asked.set(Some((id, true)));
+    app.question.asked.set(Some((id, Why::Clicked)));
 }
 
 /// The click was half of a double-click.
@@ -60,11 +78,14 @@ pub fn picked(app: &App) {
         if !here {
             state.detail = None;
         }
+        if wanted.is_none() {
+            plot::hide_hover(app);
+        }
         wanted.filter(|_| !here && state.summary.is_some())
     };
     let sent = wanted.and_then(|it| app.report(app.client.send(&Request::Trace(it))));
     if let Some(id) = sent {
-        app.question.asked.set(Some((id, false)));
+        app.question.asked.set(Some((id, Why::Named)));
     }
 }
 
@@ -83,34 +104,43 @@ pub fn go_to(app: &App, id: String) {
 
 /// The engine's answer.
 pub fn arrived(app: &App, id: u32, detail: Option<TraceDetail>) {
-    let Some((expected, clicked)) = app.question.asked.get() else {
+    let Some((expected, why)) = app.question.asked.get() else {
         return;
     };
     if expected != id {
         return;
     }
     app.question.asked.set(None);
-    match (detail, clicked) {
-        (Some(detail), true) => {
-            let trace = detail.trace_id.clone();
-            app.state_mut().detail = Some(Rc::new(detail));
-            app.change(Gesture::Step, |view| {
-                view.trace = Some(trace);
-                view.pane = Pane::Trace;
-            });
-            render(app);
-            row::open_picked(app);
-        }
-        (Some(detail), false) => {
+    app.question.cursor.set(None);
+    match (detail, why) {
+        (Some(detail), Why::Named) => {
             app.state_mut().detail = Some(Rc::new(detail));
             render(app);
             if app.question.goes.take() {
                 show(app);
             }
         }
-        // A click beside all spans lets go of the trace.
-        (None, true) => app.change(Gesture::Step, |view| view.trace = None),
-        (None, false) => {
+        (Some(detail), _) => {
+            let trace = detail.trace_id.clone();
+            app.state_mut().detail = Some(Rc::new(detail));
+            let gesture = match why {
+                Why::Stepped => WALK,
+                _ => Gesture::Step,
+            };
+            app.change(gesture, |view| {
+                view.trace = Some(trace);
+                view.pane = Pane::Trace;
+            });
+            render(app);
+            row::open_picked(app);
+            if why == Why::Stepped {
+                walk(app, true);
+            }
+        }
+        // A click beside all spans lets go of the trace; there is none above the first and below the last.
+        (None, Why::Clicked) => app.change(Gesture::Step, |view| view.trace = None),
+        (None, Why::Stepped) => {}
+        (None, Why::Named) => {
             let missing = app.state().view.trace.clone().unwrap_or_default();
             notices::add(
                 &app.dom,
@@ -124,10 +154,52 @@ pub fn arrived(app: &App, id: u32, detail: Option<TraceDetail>) {
     }
 }
 
-/// Brings the trace into view: all of its time, and some traces around it.
-fn show(app: &App) {
+/// Picks the trace below the picked one, or above it; without one, the first in view, or the last.
+pub fn step(app: &App, down: bool) {
+    let picked = app.state().detail.as_ref().map(|it| i64::from(it.rank));
+    let (Some(view), Some(limits)) = (app.viewport(), app.limits()) else {
+        return;
+    };
+    let rank = match (picked, down) {
+        (Some(rank), true) => rank + 1,
+        (Some(rank), false) => rank - 1,
+        (None, true) => view.y0.max(limits.y0) / MILLI,
+        (None, false) => (view.y1.min(limits.y1) - 1) / MILLI,
+    };
+    let Ok(rank) = u32::try_from(rank) else {
+        return;
+    };
+    if let Some(id) = app.report(app.client.send(&Request::Rank(rank))) {
+        app.question.asked.set(Some((id, Why::Stepped)));
+    }
+}
+
+/// To the next span of the picked trace, parents before children, or the one before; it is pointed out, in view.
+pub fn walk(app: &App, forward: bool) {
+    let label = {
+        let state = app.state();
+        let Some(detail) = &state.detail else {
+            drop(state);
+            return step(app, forward);
+        };
+        let at = match (app.question.cursor.get(), forward) {
+            (Some(at), true) => (at + 1).min(detail.spans.len().saturating_sub(1)),
+            (at, _) => at.unwrap_or(0).saturating_sub(1),
+        };
+        app.question.cursor.set(Some(at));
+        detail.spans.get(at).cloned()
+    };
+    if let Some(label) = label {
+        let (start, rank) = (label.start, i64::from(label.rank) * MILLI);
+        app.move_by(WALK, |it, limits| viewport::reveal(it, start, rank, limits));
+        plot::point_out(app, label);
+    }
+}
+
+/// Brings the picked trace into view: all of its time, and some traces around it. Whether there is one.
+pub fn show(app: &App) -> bool {
     let detail = app.state().detail.clone();
-    let Some(detail) = detail else { return };
+    let Some(detail) = detail else { return false };
     let width = (detail.end - detail.start).max(1000);
     let margin = width / 10;
     let rank = i64::from(detail.rank) * MILLI;
@@ -138,6 +210,7 @@ fn show(app: &App) {
         y1: rank + 13 * MILLI,
     };
     app.move_by(Gesture::Step, |_, limits| viewport::clamp(around, limits));
+    true
 }
 
 /// What its outcome is called, and the class that colours the word.

@@ -138,6 +138,10 @@ impl Thread {
                 let detail = self.engine().trace(&trace);
                 self.reply(id, &Reply::Trace(detail.map(Box::new)));
             }
+            Request::Rank(rank) => {
+                let detail = self.engine().trace_of_rank(rank);
+                self.reply(id, &Reply::Trace(detail.map(Box::new)));
+            }
             Request::Row(span) => self.row(id, span, wire::listed(message, "files").pop()),
             Request::Ranks([from, to]) => {
                 let ranks = self.engine().ranks(from, to);
