@@ -494,9 +494,22 @@ fn two_fingers_zoom_about_what_is_between_them(page: &mut Page) -> Result<()> {
         page.wait_until_still()?;
         assert!(page.view()?.viewport.is_some_and(|it| is_near(it, there)));
         assert_eq!(page.view()?.trace, None, "a pinch picks nothing");
+        // And the way back, from where the fingers were.
+        let pinched = page.view()?;
+        touch(page, "touchStart", &to[..1])?;
+        touch(page, "touchStart", &to)?;
+        touch(page, "touchMove", &half)?;
+        touch(page, "touchMove", &from)?;
+        let again = viewport::pinch(there, middle(to), middle(from), 1.0 / factor, limits);
+        page.wait_for_viewport("a pinch back", again)?;
+        touch(page, "touchEnd", &[])?;
+        page.wait_until_still()?;
         // One pinch is one entry.
         page.back()?;
+        page.wait_for_view("the first pinch", |it| *it == pinched)?;
+        page.back()?;
         page.wait_for_view("what was before", |it| *it == before)?;
+        page.new_tab()?;
     }
     Ok(())
 }
@@ -528,6 +541,15 @@ fn one_finger_moves_and_a_long_press_names_the_span(page: &mut Page) -> Result<(
     let at = page
         .plot()?
         .pixel(viewport::x_of(shown, middle), viewport::y_of(shown, rank));
+    // A finger that comes and goes picks.
+    touch(page, "touchStart", &[at])?;
+    touch(page, "touchEnd", &[])?;
+    page.wait_for_view("the trace", |it| {
+        it.trace.as_ref() == Some(&detail.trace_id)
+    })?;
+    // One that stays does not.
+    page.new_tab()?;
+    show_at(page, shown, &detail, false)?;
     touch(page, "touchStart", &[at])?;
     page.wait_for("!document.getElementById('tip').hidden")?;
     let tip = page.text("#tip")?;
@@ -537,13 +559,7 @@ fn one_finger_moves_and_a_long_press_names_the_span(page: &mut Page) -> Result<(
     page.wait_until_still()?;
     let after = page.view()?;
     assert_eq!((after.trace, after.viewport), (None, Some(shown)));
-    // A finger that comes and goes picks.
-    touch(page, "touchStart", &[at])?;
-    touch(page, "touchEnd", &[])?;
-    page.wait_for_view("the trace", |it| {
-        it.trace.as_ref() == Some(&detail.trace_id)
-    })
-    .map(|_| ())
+    Ok(())
 }
 
 fn the_wheel_zooms_or_moves(page: &mut Page) -> Result<()> {
