@@ -305,6 +305,9 @@ fn dialogs_hold_the_focus_and_give_it_back(page: &mut Page) -> Result<()> {
         focus(page, "#copy")?;
         strike(page, key)?;
         page.wait_for(&format!("document.getElementById('{dialog}').open"))?;
+        // It begins at its beginning.
+        let scrolled = format!("document.getElementById('{dialog}').scrollTop");
+        assert_eq!(page.number(&scrolled)?, 0.0, "{dialog}");
         for _ in 0..COMMANDS.len() + 8 {
             page.press("Tab")?;
             let within = format!(
