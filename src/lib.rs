@@ -14,6 +14,7 @@ pub mod dataset;
 pub mod engine;
 pub mod estimate;
 pub mod files;
+pub mod filter;
 pub mod herds;
 pub mod levels;
 pub mod messages;

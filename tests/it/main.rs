@@ -9,6 +9,7 @@ mod compare;
 mod engine;
 mod estimate;
 mod files;
+mod filter;
 mod fit;
 mod generated;
 mod given;
