@@ -127,7 +127,7 @@ impl Dataset {
         self.fail(failed_over, logical);
         self.edges = calls::finding_edges(&self.table).await;
         calls::mark_timeouts(&mut self.table, &mut self.edges).await;
-        self.levels = Levels::building(&self.table).await;
+        self.levels = Levels::building(&self.table, None).await;
         self.arrivals = match self.edges.is_empty() {
             true => calls::arrivals(&self.table).await,
             false => Calls::default(),

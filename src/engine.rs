@@ -17,15 +17,17 @@ use halfopen::Config;
 use crate::calls::{Calls, Edge};
 use crate::dataset::Dataset;
 use crate::files::Files;
+use crate::filter::{Filter, Matches, complete};
 use crate::herds::{self, Attempt, late_ns};
 use crate::ingest::{Limits, Reader, Reading, Told, Unmapped, Unreadable, UnreadableKind};
+use crate::levels::Levels;
 use crate::messages::{
     Beside, FrameRequest, Lane, Latency, PointRequest, Progress, Refused, ReplayScene, Scene,
     SpanLabel, Style, Summary, Swatch, TraceDetail,
 };
 use crate::order;
 use crate::plot::look::Look;
-use crate::plot::panned::Panned;
+use crate::plot::panned::{Painted, Panned};
 use crate::plot::pixels::Pixels;
 use crate::plot::scale::Scale;
 use crate::plot::{hit, overview, raster};
@@ -56,6 +58,8 @@ pub struct Engine {
     /// The trace that was marked last, and its rank if it is there.
     marked: Option<(String, Option<Rank>)>,
     panned: Panned,
+    /// The spans that the last picture's filter means.
+    sifted: Option<Sifted>,
     simulated: Option<Simulated>,
 }
 
@@ -124,6 +128,17 @@ struct Strip {
     pixels: Pixels,
 }
 
+/// What a filter means of what is drawn. Whatever else is drawn is forgotten with it.
+struct Sifted {
+    of: String,
+    matches: Matches,
+    levels: Levels,
+    /// The spans that it does not mean, where they are drawn.
+    rest: Option<Levels>,
+    /// The match that was gone to last.
+    at: Option<SpanIdx>,
+}
+
 #[derive(PartialEq)]
 struct StripKey {
     edge: Option<(String, String)>,
@@ -176,6 +191,7 @@ impl Default for Engine {
             marked: None,
             simulated: None,
             panned: Panned::default(),
+            sifted: None,
         }
     }
 }
@@ -408,6 +424,7 @@ impl Engine {
     pub fn frame(&mut self, request: &FrameRequest) -> Frame {
         self.replay(request);
         self.mark(request);
+        self.sift(request);
         let strip = self.strip(request);
         let mut panned = std::mem::take(&mut self.panned);
         let dataset = self.dataset();
@@ -417,14 +434,8 @@ impl Engine {
         let edge = dataset.edge_or_first(request.edge.as_ref());
         let calls = dataset.traffic(edge);
         let look = look(dataset, &request.style, request.color_by, &request.hidden);
-        let (plot, kept) = panned.paint(
-            &dataset.table,
-            &dataset.levels,
-            look,
-            viewport,
-            request.plot,
-            request.rests,
-        );
+        let (plot, kept) =
+            panned.paint(self.painted(), look, viewport, request.plot, request.rests);
         let latency = latency(dataset, calls, viewport, request.rests);
         let marked = self
             .marked
@@ -447,6 +458,10 @@ impl Engine {
             latency,
             marked: marked.map(|rank| rank.0),
             simulated,
+            matches: self
+                .sifted
+                .as_ref()
+                .map(|it| [it.matches.spans, it.matches.traces]),
         };
         self.panned = panned;
         Frame {
@@ -495,14 +510,46 @@ impl Engine {
     }
 
     /// The trace at a place of the plot.
-    pub fn pick(&self, point: &PointRequest) -> Option<TraceDetail> {
+    pub fn pick(&mut self, point: &PointRequest) -> Option<TraceDetail> {
         let span = self.span_at(point)?;
+        if let Some(sifted) = &mut self.sifted {
+            sifted.at = Some(span);
+        }
+        Some(self.detail_at(span))
+    }
+
+    /// The trace of the next span that the last picture's filter means, or of the one before. The first time it goes on
+    /// from the marked trace.
+    pub fn step_match(&mut self, back: bool) -> Option<TraceDetail> {
+        let marked = self.marked.as_ref().and_then(|it| it.1);
+        let trace = marked.map(|rank| self.dataset().table.trace(rank));
+        let sifted = self.sifted.as_mut()?;
+        let before = sifted.at.or_else(|| {
+            let trace = trace?;
+            let at = if back {
+                trace.end
+            } else {
+                trace.start.checked_sub(1)?
+            };
+            Some(SpanIdx(at as u32))
+        });
+        sifted.at = sifted.matches.step(before, back);
+        sifted.at.map(|span| self.detail_at(span))
+    }
+
+    /// What may follow in a filter, see [`complete`].
+    pub fn complete(&self, text: &str) -> (usize, Vec<String>) {
+        complete::complete(&self.dataset().table, text)
+    }
+
+    /// The trace of a span, which is its picked one.
+    fn detail_at(&self, span: SpanIdx) -> TraceDetail {
         let mut detail = self.detail(self.dataset().table.rank[span.0 as usize]);
         if self.is_at_hand(span) {
             let nth = detail.spans.iter().position(|it| it.at == span.0);
             detail.opens = nth.map(|it| it as u32);
         }
-        Some(detail)
+        detail
     }
 
     /// The trace of that id.
@@ -566,6 +613,51 @@ impl Engine {
         }
     }
 
+    /// Makes sure that `self.sifted` is of the filter asked for. O(spans) where it is another one.
+    fn sift(&mut self, request: &FrameRequest) {
+        let known = self.sifted.as_ref().map(|it| &it.of);
+        if known != request.filter.as_ref() {
+            let filter = request.filter.as_ref();
+            let filter = filter.and_then(|it| Some((it.clone(), it.parse::<Filter>().ok()?)));
+            let had_one = self.sifted.is_some();
+            let table = &self.dataset().table;
+            let sifted = filter.map(|(of, filter)| {
+                let matches = Matches::of(&filter, table);
+                Sifted {
+                    of,
+                    levels: Levels::of_some(table, matches.bits.clone()),
+                    matches,
+                    rest: None,
+                    at: None,
+                }
+            });
+            if had_one || sifted.is_some() {
+                self.panned = Panned::default();
+            }
+            self.sifted = sifted;
+        }
+        let Some(mut sifted) = self.sifted.take() else {
+            return;
+        };
+        if sifted.rest.is_none() != request.rest_hidden {
+            self.panned = Panned::default();
+            sifted.rest = (!request.rest_hidden)
+                .then(|| Levels::of_some(&self.dataset().table, sifted.matches.bits.inverted()));
+        }
+        self.sifted = Some(sifted);
+    }
+
+    /// What is drawn of the spans.
+    fn painted(&self) -> Painted<'_> {
+        let dataset = self.dataset();
+        let sifted = self.sifted.as_ref();
+        Painted {
+            table: &dataset.table,
+            levels: sifted.map_or(&dataset.levels, |it| &it.levels),
+            below: sifted.and_then(|it| it.rest.as_ref()),
+        }
+    }
+
     /// The pixels of the overview.
     fn strip(&mut self, request: &FrameRequest) -> Vec<u8> {
         let dataset = self.dataset();
@@ -600,6 +692,7 @@ impl Engine {
     fn forget(&mut self) {
         (self.replayed, self.strip, self.marked) = (None, None, None);
         self.panned = Panned::default();
+        self.sifted = None;
     }
 
     fn replay_scene(&self, request: &FrameRequest, viewport: Viewport) -> ReplayScene {
@@ -656,15 +749,22 @@ impl Engine {
         let dataset = self.dataset();
         // Colours do not matter here, only what is hidden.
         let look = look(dataset, &Style::default(), point.color_by, &point.hidden);
-        hit::span_at(
-            &dataset.table,
-            &dataset.levels,
-            &look,
-            point.viewport,
-            point.plot,
-            point.at,
-            point.reach,
-        )
+        let painted = self.painted();
+        // What is meant first: it lies above the rest.
+        [Some(painted.levels), painted.below]
+            .into_iter()
+            .flatten()
+            .find_map(|levels| {
+                hit::span_at(
+                    painted.table,
+                    levels,
+                    &look,
+                    point.viewport,
+                    point.plot,
+                    point.at,
+                    point.reach,
+                )
+            })
     }
 
     fn label(&self, span: SpanIdx, depth: u32) -> SpanLabel {

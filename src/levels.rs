@@ -5,12 +5,14 @@
 //! long the longest is. That is enough to draw a block whose spans all begin within one pixel: the longest is the
 //! most opaque, and what it covers all of them cover. Invariant: each span is told by exactly one part of each of
 //! its blocks, so what a walk skips or takes as a whole has nothing that its parts do not tell, and a failing span
-//! is never averaged away. Building costs O(n), 40 bytes a part: some 4 bytes a span where traces are alike.
-//! Pinned by `tests/it/levels.rs`, against lists.
+//! is never averaged away. Levels of some of the spans tell those alone, to every visitor. Building costs O(n), 40
+//! bytes a part: some 4 bytes a span where traces are alike. Pinned by `tests/it/levels.rs`, against lists.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::column::Column;
+use crate::filter::Bits;
 use crate::outcome::Outcome;
 use crate::rows::NONE;
 use crate::spans::{ServiceIdx, SpanIdx, SpanTable};
@@ -50,6 +52,8 @@ pub struct Part {
 pub struct Levels {
     /// The leaves first; the last level is one block.
     levels: Vec<Level>,
+    /// The spans that they are of; all where it is missing.
+    of: Option<Arc<Bits>>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -71,16 +75,23 @@ pub trait Visitor {
 impl Levels {
     /// The levels of a table. O(n).
     pub fn of(table: &SpanTable) -> Levels {
-        at_once(Levels::building(table))
+        at_once(Levels::building(table, None))
+    }
+
+    /// The levels of some of a table's spans. O(n).
+    #[inline(never)]
+    pub fn of_some(table: &SpanTable, spans: Bits) -> Levels {
+        at_once(Levels::building(table, Some(Arc::new(spans))))
     }
 
     /// [`Levels::of`] in turns.
-    pub async fn building(table: &SpanTable) -> Levels {
+    pub async fn building(table: &SpanTable, of: Option<Arc<Bits>>) -> Levels {
         let n_kinds = table.services().count() * OUTCOMES;
         let mut latest = Column::of(NONE, n_kinds);
         let mut leaves = Level::default();
         for first in (0..table.len()).step_by(A_TURN) {
-            leaves.add_spans(table, first..table.len().min(first + A_TURN), &mut latest);
+            let spans = first..table.len().min(first + A_TURN);
+            leaves.add_spans(table, spans, of.as_deref(), &mut latest);
             pause().await;
         }
         leaves.settle();
@@ -91,7 +102,7 @@ impl Levels {
             levels.push(level);
             pause().await;
         }
-        Levels { levels }
+        Levels { levels, of }
     }
 
     /// Goes over a range of spans.
@@ -116,11 +127,31 @@ impl Levels {
             return;
         }
         match level.checked_sub(1) {
-            None => visitor.spans(shown),
+            None => self.visit(block, shown, visitor),
             Some(below) => {
                 for block in block * FAN..(block + 1) * FAN {
                     self.descend(below, block, range, visitor);
                 }
+            }
+        }
+    }
+
+    /// Spans of a leaf, of which there are as many as bits of a word.
+    fn visit(&self, leaf: usize, shown: Range<usize>, visitor: &mut dyn Visitor) {
+        let Some(of) = &self.of else {
+            return visitor.spans(shown);
+        };
+        let mut at = shown.start;
+        while at < shown.end {
+            let rest = of.word(leaf) >> (at % LEAF);
+            if rest == 0 {
+                return;
+            }
+            let from = at + rest.trailing_zeros() as usize;
+            let run = (rest >> (from - at)).trailing_ones() as usize;
+            at = from + run;
+            if from < shown.end {
+                visitor.spans(from..at.min(shown.end));
             }
         }
     }
@@ -136,12 +167,20 @@ impl Level {
 
     /// Adds leaves for some spans, of which the first begins a leaf.
     #[inline(never)]
-    fn add_spans(&mut self, table: &SpanTable, spans: Range<usize>, latest: &mut Column<u32>) {
+    fn add_spans(
+        &mut self,
+        table: &SpanTable,
+        spans: Range<usize>,
+        of: Option<&Bits>,
+        latest: &mut Column<u32>,
+    ) {
         for at in spans {
             if at.is_multiple_of(LEAF) {
                 self.begins.push(self.parts.len() as u32);
             }
-            self.add(Part::of(table, at), latest);
+            if of.is_none_or(|it| it.has(at)) {
+                self.add(Part::of(table, at), latest);
+            }
         }
     }
 

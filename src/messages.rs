@@ -43,6 +43,14 @@ pub enum Request {
     /// What the row of this span says, the place of which a [`SpanLabel`] tells; its file travels beside the
     /// message, where there is one. Answered by [`Reply::Row`], unless another is asked for, or none, before.
     Row(Option<u32>),
+    /// The trace of the next span that the filter of the last picture means, or of the one before. Answered by
+    /// [`Reply::Trace`].
+    Step {
+        /// Before.
+        back: bool,
+    },
+    /// What may follow in a filter, up to where the person writes. Answered by [`Reply::Completion`].
+    Complete(String),
     /// Which traces began from the one time to the other, exclusive? Answered by [`Reply::Ranks`].
     Ranks([i64; 2]),
     /// Work this out. Answered by [`Reply::Working`] now and then, and by [`Reply::Answer`] unless a newer
@@ -199,6 +207,8 @@ pub enum Reply {
     Trace(Option<Box<TraceDetail>>),
     /// What a row says, or why that cannot be known.
     Row(Vec<Block>),
+    /// From which byte on what is written may be replaced, and by what.
+    Completion(u32, Vec<String>),
     /// The rank of the first of the traces, and the one after the last.
     Ranks([u32; 2]),
     /// How far the work on a question is: steps done, and steps in all.
@@ -409,6 +419,10 @@ pub struct FrameRequest {
     pub simulate: Option<String>,
     /// Device pixels of that.
     pub simulated: [u32; 2],
+    /// See [`View::filter`].
+    pub filter: Option<String>,
+    /// See [`View::rest_hidden`].
+    pub rest_hidden: bool,
     /// The view rests: what takes longer than a picture may is worked out, and nothing kept that was painted.
     pub rests: bool,
 }
@@ -429,6 +443,8 @@ impl FrameRequest {
             trace: view.trace.clone(),
             simulate: view.simulate.clone(),
             simulated: [0, 0],
+            filter: view.filter.clone(),
+            rest_hidden: view.rest_hidden,
             rests: false,
         }
     }
@@ -475,6 +491,8 @@ pub struct Scene {
     pub marked: Option<u32>,
     /// The simulated run that is drawn beside it.
     pub simulated: Option<Beside>,
+    /// How many spans the filter means, and in how many traces; `None` without one that can be read.
+    pub matches: Option<[u64; 2]>,
 }
 
 /// The part of the simulated run at the same time.

@@ -126,6 +126,11 @@ pub struct View {
     pub grid: [u8; 2],
     /// `simulate`, what is simulated, as [`Supposed`] reads it.
     pub simulate: Option<String>,
+    /// `filter`, the spans that are meant, as [`Filter`](crate::filter::Filter) reads them. A text that is no filter
+    /// stays, so that the person can mend it.
+    pub filter: Option<String>,
+    /// `rest=hide` or `rest=dim`: whether the others are hidden.
+    pub rest_hidden: bool,
 }
 
 /// Against each other where nobody chooses: `fail` and `open`.
@@ -148,6 +153,8 @@ impl Default for View {
             pool: None,
             grid: GRID,
             simulate: None,
+            filter: None,
+            rest_hidden: false,
         }
     }
 }
@@ -186,6 +193,11 @@ impl View {
                 "of" => read_of(&value).map(|it| view.replayed = Some(it)),
                 "pool" => read_pool(&value).map(|it| view.pool = Some(it)),
                 "grid" => read_grid(&value).map(|it| view.grid = it),
+                "filter" => {
+                    view.filter = Some(value.clone()).filter(|it| !it.trim().is_empty());
+                    Some(())
+                }
+                "rest" => read_rest(&value).map(|it| view.rest_hidden = it),
                 "simulate" => read_supposed(&value).map(|it| view.simulate = Some(it)),
                 _ => Some(()),
             };
@@ -268,6 +280,12 @@ impl View {
         }
         if let Some(simulate) = &self.simulate {
             add("simulate", simulate);
+        }
+        if let Some(filter) = &self.filter {
+            add("filter", filter);
+        }
+        if self.rest_hidden {
+            add("rest", REST[1]);
         }
         pairs.join("&")
     }
@@ -361,6 +379,7 @@ fn expected(key: &str) -> &'static str {
         "color" => "tier or service",
         "pane" => "herds, breaker, what-if, timeouts, compare or trace",
         "of" => "observed or replayed",
+        "rest" => "hide or dim",
         "pool" => "a number of threads",
         "grid" => "two settings, like fail,open",
         "simulate" => {
@@ -467,6 +486,13 @@ const OF: [&str; 2] = ["observed", "replayed"];
 
 fn read_of(value: &str) -> Option<bool> {
     Some(OF.iter().position(|it| *it == value)? == 1)
+}
+
+/// What becomes of spans that a filter does not mean.
+const REST: [&str; 2] = ["dim", "hide"];
+
+fn read_rest(value: &str) -> Option<bool> {
+    Some(REST.iter().position(|it| *it == value)? == 1)
 }
 
 fn read_pool(value: &str) -> Option<u32> {

@@ -44,5 +44,6 @@ pub fn seeds() -> Vec<Vec<u8>> {
         "edge=a-->b->c&edge=%20->%20",
         "breaker=window=none&shared=perhaps&lanes=&color=red&pane=window&v=two",
         "v=7&hide=&trace=&hide=%E4%FF%zz%&later=1&&=&x",
+        "filter=web%20%22a%26b%22%20-duration%3E2s&rest=hide&rest=dim&filter=%20&rest=gone",
     ])
 }

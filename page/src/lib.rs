@@ -17,6 +17,7 @@ mod client;
 mod columns;
 mod commands;
 mod dom;
+mod filter;
 mod header;
 mod herds;
 mod history;

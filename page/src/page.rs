@@ -19,7 +19,7 @@ use crate::open::Wanted;
 use crate::paint::Painter;
 use crate::reading::{Given, Reading};
 use crate::{
-    assume, breaker, clickhouse, columns, commands, header, herds, notices, open, overview, panes,
+    assume, breaker, clickhouse, columns, commands, filter, header, herds, notices, open, overview, panes,
     plot, reading, row, seek, theme, tools, trace, wire,
 };
 use herdscope::messages::{FrameRequest, Reply, Scene, Style, Summary, TraceDetail};
@@ -65,6 +65,7 @@ pub struct App {
     pub clickhouse: clickhouse::Dialog,
     pub columns: columns::Columns,
     pub assume: assume::Assume,
+    pub filter: filter::Field,
     /// Something changed since the last frame was asked for.
     stale: Cell<bool>,
     /// The next frame is of a view that rests.
@@ -110,6 +111,7 @@ pub fn start(window: Window) -> Result<(), JsValue> {
         clickhouse: clickhouse::Dialog::default(),
         columns: columns::Columns::default(),
         assume: assume::Assume::default(),
+        filter: filter::Field::default(),
         stale: Cell::new(false),
         rests: Cell::new(false),
         frames: Cell::new(0),
@@ -121,6 +123,7 @@ pub fn start(window: Window) -> Result<(), JsValue> {
     app.restyle();
     header::install(&app);
     tools::install(&app);
+    filter::install(&app);
     plot::install(&app);
     overview::install(&app);
     breaker::install(&app);
@@ -246,6 +249,7 @@ impl App {
     pub fn render_controls(&self) {
         header::render(self);
         tools::render(self);
+        filter::render(self);
         breaker::render(self);
         trace::render(self);
         panes::update(self);
@@ -341,6 +345,7 @@ impl App {
                 hidden: Vec::new(),
                 edge: None,
                 trace: None,
+                filter: None,
                 ..request
             }),
             None => state.summary.is_some().then_some(request),
@@ -376,6 +381,7 @@ impl App {
             }
             Reply::Trace(detail) => trace::arrived(self, id, detail.map(|it| *it)),
             Reply::Row(blocks) => row::arrived(self, id, &blocks),
+            Reply::Completion(from, proposed) => filter::completed(self, id, from, proposed),
             Reply::Ranks(ranks) => seek::arrived(self, id, ranks),
             Reply::Working(topic, progress) => panes::working(self, id, topic, progress),
             Reply::Answer(answer) => panes::arrived(self, id, *answer),
@@ -399,6 +405,7 @@ impl App {
         breaker::render_figures(self, &scene);
         herds::render(self, &scene, before.as_deref());
         header::render_footer(self, &scene);
+        filter::render_count(self);
         let n_frames = self.frames.get() + 1;
         self.frames.set(n_frames);
         dom::set(&self.dom.root(), "data-frames", &n_frames.to_string());

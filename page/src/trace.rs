@@ -39,6 +39,8 @@ enum Why {
     Clicked,
     /// It is next to the picked one.
     Stepped,
+    /// It has a span that the filter means.
+    Matched,
 }
 
 pub fn install(app: &Rc<App>) {
@@ -59,6 +61,11 @@ pub fn install(app: &Rc<App>) {
 /// A click asked for the trace at a place.
 pub fn await_pick(app: &App, id: u32) {
     app.question.asked.set(Some((id, Why::Clicked)));
+}
+
+/// The filter's field asked for the trace of another match.
+pub fn await_match(app: &App, id: u32) {
+    app.question.asked.set(Some((id, Why::Matched)));
 }
 
 /// The click was half of a double-click.
@@ -121,11 +128,11 @@ pub fn arrived(app: &App, id: u32, detail: Option<TraceDetail>) {
             }
         }
         (Some(detail), _) => {
-            let trace = detail.trace_id.clone();
+            let (trace, meant) = (detail.trace_id.clone(), detail.opens);
             app.state_mut().detail = Some(Rc::new(detail));
             let gesture = match why {
-                Why::Stepped => WALK,
-                _ => Gesture::Step,
+                Why::Clicked => Gesture::Step,
+                _ => WALK,
             };
             app.change(gesture, |view| {
                 view.trace = Some(trace);
@@ -133,13 +140,13 @@ pub fn arrived(app: &App, id: u32, detail: Option<TraceDetail>) {
             });
             render(app);
             row::open_picked(app);
-            if why == Why::Stepped {
-                walk(app, true);
+            if why != Why::Clicked {
+                point_at(app, meant.unwrap_or(0) as usize);
             }
         }
         // A click beside all spans lets go of the trace; there is none above the first and below the last.
         (None, Why::Clicked) => app.change(Gesture::Step, |view| view.trace = None),
-        (None, Why::Stepped) => {}
+        (None, Why::Stepped | Why::Matched) => {}
         (None, Why::Named) => {
             let missing = app.state().view.trace.clone().unwrap_or_default();
             notices::add(
@@ -176,19 +183,22 @@ pub fn step(app: &App, down: bool) {
 
 /// To the next span of the picked trace, parents before children, or the one before; it is pointed out, in view.
 pub fn walk(app: &App, forward: bool) {
-    let label = {
-        let state = app.state();
-        let Some(detail) = &state.detail else {
-            drop(state);
-            return step(app, forward);
-        };
-        let at = match (app.question.cursor.get(), forward) {
-            (Some(at), true) => (at + 1).min(detail.spans.len().saturating_sub(1)),
-            (at, _) => at.unwrap_or(0).saturating_sub(1),
-        };
-        app.question.cursor.set(Some(at));
-        detail.spans.get(at).cloned()
+    let n_spans = app.state().detail.as_ref().map(|it| it.spans.len());
+    let Some(n_spans) = n_spans else {
+        return step(app, forward);
     };
+    let at = match (app.question.cursor.get(), forward) {
+        (Some(at), true) => (at + 1).min(n_spans.saturating_sub(1)),
+        (at, _) => at.unwrap_or(0).saturating_sub(1),
+    };
+    point_at(app, at);
+}
+
+/// To that span of the picked trace.
+fn point_at(app: &App, at: usize) {
+    app.question.cursor.set(Some(at));
+    let detail = app.state().detail.clone();
+    let label = detail.and_then(|it| it.spans.get(at).cloned());
     if let Some(label) = label {
         let (start, rank) = (label.start, i64::from(label.rank) * MILLI);
         app.move_by(WALK, |it, limits| viewport::reveal(it, start, rank, limits));

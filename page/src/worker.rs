@@ -142,6 +142,14 @@ impl Thread {
                 let detail = self.engine().trace_of_rank(rank);
                 self.reply(id, &Reply::Trace(detail.map(Box::new)));
             }
+            Request::Step { back } => {
+                let detail = self.engine().step_match(back);
+                self.reply(id, &Reply::Trace(detail.map(Box::new)));
+            }
+            Request::Complete(text) => {
+                let (from, proposed) = self.engine().complete(&text);
+                self.reply(id, &Reply::Completion(from as u32, proposed));
+            }
             Request::Row(span) => self.row(id, span, wire::listed(message, "files").pop()),
             Request::Ranks([from, to]) => {
                 let ranks = self.engine().ranks(from, to);

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use herdscope::engine::Engine;
+use herdscope::filter::Filter;
 use herdscope::ingest::Told;
 use herdscope::plot::picture;
 use herdscope::view::{FileRef, View};
@@ -74,6 +75,11 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let dataset = input::read_each(&options.input, &of_link, &options.told.told())?;
     input::warn(&dataset);
     let view = dataset.settle(view, &mut notices);
+    if let Some(Err(error)) = view.filter.as_deref().map(str::parse::<Filter>) {
+        notices.push(format!(
+            "The link's filter cannot be read, so all spans are drawn: {error}."
+        ));
+    }
     for notice in notices {
         eprintln!("herdscope: {}", herdscope::format::printable(&notice));
     }

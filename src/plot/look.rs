@@ -36,6 +36,8 @@ pub struct Look {
     timed_out: Option<Paint>,
     /// See [`opaque_from`].
     opaque_from: Vec<u64>,
+    /// See [`Look::faint`].
+    faint: bool,
 }
 
 impl Look {
@@ -63,7 +65,21 @@ impl Look {
             failed: failure(FAILED, style.failed, FAILED_LAYER),
             timed_out: failure(TIMED_OUT, style.timed_out, TIMED_OUT_LAYER),
             opaque_from: opaque_from.to_vec(),
+            faint: false,
         }
+    }
+
+    /// The same for spans that are to be passed over: all of them faint.
+    pub fn faint(&self) -> Look {
+        Look {
+            faint: true,
+            ..self.clone()
+        }
+    }
+
+    /// Whether it is that.
+    pub fn is_faint(&self) -> bool {
+        self.faint
     }
 
     /// How the span is painted; `None` when it is hidden.

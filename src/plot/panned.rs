@@ -25,6 +25,17 @@ pub struct Panned {
     off: [f64; 2],
 }
 
+/// What is painted.
+#[derive(Clone, Copy)]
+pub struct Painted<'a> {
+    /// The spans.
+    pub table: &'a SpanTable,
+    /// Those that are meant.
+    pub levels: &'a Levels,
+    /// Those that are to be passed over, faint and below all others.
+    pub below: Option<&'a Levels>,
+}
+
 /// So far off, in pixels, may be what is kept.
 const TOLERANCE: f64 = 0.01;
 
@@ -32,8 +43,7 @@ impl Panned {
     /// The spans of a viewport, and whether some were painted for another one. In `anew` they are not.
     pub fn paint(
         &mut self,
-        table: &SpanTable,
-        levels: &Levels,
+        of: Painted<'_>,
         look: Look,
         viewport: Viewport,
         size: [u32; 2],
@@ -62,7 +72,11 @@ impl Panned {
             }
         };
         for part in parts {
-            raster::part(table, levels, &look, viewport, part, pixels);
+            if let Some(below) = of.below {
+                let faint = look.faint();
+                raster::part(of.table, below, &faint, viewport, part.clone(), pixels);
+            }
+            raster::part(of.table, of.levels, &look, viewport, part, pixels);
         }
         self.painted = Some((viewport, look));
         (self.pixels.clone(), self.carried)

@@ -27,6 +27,9 @@ use crate::view::{MILLI, Viewport};
 /// Rows at least this high, in device pixels, show the tiers of a trace nested.
 pub const NESTED_FROM: f64 = 8.0;
 
+/// By how much the opacity of a span that is to be passed over is divided: less than the faintest of others has.
+const FAINT: u8 = 6;
+
 /// Paints the spans of a viewport on a transparent image of that many device pixels.
 pub fn spans(
     table: &SpanTable,
@@ -41,7 +44,7 @@ pub fn spans(
     pixels
 }
 
-/// Paints a part of the image of a viewport, its columns and rows, which is transparent so far.
+/// Paints a part of the image of a viewport, its columns and rows, over what is there.
 pub fn part(
     table: &SpanTable,
     levels: &Levels,
@@ -243,12 +246,16 @@ impl Raster<'_> {
             true => 255,
             false => self.look.alpha(part.service, part.longest, part.outcome),
         };
+        let alpha = match self.look.is_faint() {
+            true => alpha / FAINT,
+            false => alpha,
+        };
         let ink = &mut self.inks[ink as usize];
         ink.y = match self.nested {
             true => rows(&self.scale, rank, tier),
             false => self.rows.clone(),
         };
-        if self.nested && part.outcome == Outcome::TimedOut {
+        if self.nested && part.outcome == Outcome::TimedOut && !self.look.is_faint() {
             ink.hatched.push(from..to);
         }
         ink.add(from..to, alpha, &self.columns);

@@ -419,7 +419,7 @@ fn paths_and_arguments_that_are_wrong_are_named() {
 #[test]
 fn nonsense_in_a_view_is_said_and_the_rest_is_drawn() {
     let out = scratch("nonsense").join("a.png");
-    let (view, out) = ("v=1&t=soon&pane=9", out.display().to_string());
+    let (view, out) = ("v=1&t=soon&pane=9&filter=web)", out.display().to_string());
     let output = run(&[
         "plot",
         &herd(),
@@ -432,7 +432,10 @@ fn nonsense_in_a_view_is_said_and_the_rest_is_drawn() {
     ]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(
-        output.status.success() && said.contains("t=") && said.contains("pane="),
+        output.status.success()
+            && ["t=", "pane=", "filter cannot"]
+                .iter()
+                .all(|it| said.contains(it)),
         "{said}"
     );
 }

@@ -23,6 +23,8 @@ fn request(viewport: Option<Viewport>) -> FrameRequest {
         trace: None,
         simulate: None,
         simulated: [0, 0],
+        filter: None,
+        rest_hidden: false,
         rests: false,
     }
 }
@@ -375,4 +377,88 @@ fn when_memory_is_full_what_was_read_is_whole_and_some_of_all_traces_are_offered
     );
     let all = read(u64::MAX, "");
     assert_eq!((all.spans, all.full), (40_000, None));
+}
+
+#[test]
+fn a_filter_changes_what_is_drawn_found_and_gone_through_and_no_figures() {
+    let mut engine = Engine::with(herd());
+    let all = engine.frame(&request(None));
+    let with = |filter: &str, rest_hidden: bool| FrameRequest {
+        filter: Some(filter.to_owned()),
+        rest_hidden,
+        ..request(None)
+    };
+    let hidden = engine.frame(&with("timeout", true));
+    let dimmed = engine.frame(&with("timeout", false));
+    let [spans, traces] = hidden.scene.matches.expect("matches");
+    assert!(
+        spans >= traces && traces > 0 && spans < 48_711,
+        "{spans} {traces}"
+    );
+    assert!(n_painted(&hidden) < n_painted(&dimmed));
+    let timed_out = picture::light().timed_out;
+    assert!(
+        hidden
+            .plot
+            .rgba
+            .chunks(4)
+            .all(|it| it[3] == 0 || it[..3] == timed_out),
+        "something else is drawn"
+    );
+    assert_eq!(hidden.scene.matches, dimmed.scene.matches);
+    for other in [&hidden, &dimmed] {
+        assert_eq!(other.overview, all.overview);
+        assert_eq!(other.scene.replay, all.scene.replay);
+        assert_eq!(other.scene.rates, all.scene.rates);
+        assert_eq!(other.scene.spans, all.scene.spans);
+    }
+
+    // One after the other comes by its trace, forth and back.
+    let mut met = Vec::new();
+    engine.frame(&with("tier=0 timeout", true));
+    for back in [false, false, true, true] {
+        met.push(engine.step_match(back).expect("a match").rank);
+    }
+    assert_eq!(met[0], met[2]);
+    assert!(met[0] < met[1] && met[1] < met[3], "{met:?}");
+
+    // One that means all of them, and one that cannot be read: the picture is that of no filter.
+    for (filter, matches) in [("-nothing-like-it", true), ("duration>", false)] {
+        let frame = engine.frame(&with(filter, false));
+        assert!(frame.plot.rgba == all.plot.rgba, "{filter}");
+        assert_eq!(frame.scene.matches.is_some(), matches);
+    }
+    assert!(engine.step_match(false).is_none());
+    assert_eq!(engine.frame(&request(None)).scene.matches, None);
+}
+
+#[test]
+fn a_hidden_span_is_not_found_and_a_faint_one_is() {
+    let mut engine = Engine::with(given::dataset(
+        "a 1 - web client 0+100\n b 1 - web client 0+100 timed_out",
+    ));
+    let viewport = Viewport {
+        t0: 0,
+        t1: 100_000_000,
+        y0: 0,
+        y1: 2_000,
+    };
+    let point = |y: f64| PointRequest {
+        viewport,
+        plot: [100, 40],
+        at: [50.0, y],
+        reach: 1.0,
+        hidden: Vec::new(),
+        color_by: ColorBy::Tier,
+    };
+    for (rest_hidden, expected) in [(true, None), (false, Some("success"))] {
+        engine.frame(&FrameRequest {
+            filter: Some("timeout".to_owned()),
+            rest_hidden,
+            ..request(Some(viewport))
+        });
+        let at = |y: f64| engine.hover(&point(y)).map(|it| it.outcome);
+        assert_eq!(at(10.0).as_deref(), expected);
+        assert_eq!(at(30.0).as_deref(), Some("timed_out"));
+    }
 }

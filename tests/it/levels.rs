@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use herdscope::filter::Bits;
 use herdscope::levels::{LEAF, Levels, Part, Visitor, kind};
 use herdscope::plot::look::Look;
 use herdscope::plot::scale::Scale;
@@ -38,6 +39,24 @@ impl Visitor for Taking<'_> {
 
     fn spans(&mut self, spans: Range<usize>) {
         assert!(spans.len() <= LEAF);
+        self.seen.extend(spans);
+    }
+}
+
+/// Takes no block as enough.
+struct Told {
+    /// Parts of the last block.
+    n_parts: usize,
+    seen: Vec<usize>,
+}
+
+impl Visitor for Told {
+    fn block(&mut self, _: Range<usize>, _: bool, parts: &[Part]) -> bool {
+        self.n_parts = parts.len();
+        false
+    }
+
+    fn spans(&mut self, spans: Range<usize>) {
         self.seen.extend(spans);
     }
 }
@@ -104,6 +123,23 @@ proptest! {
         let mut taking = Taking { table, nth, met: 0, seen: Vec::new() };
         Levels::of(table).walk(range.clone(), &mut taking);
         prop_assert_eq!(taking.seen, range.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn levels_of_some_spans_tell_those_alone(
+        spans in prop::collection::vec((0..90u16, 0..4u8, 0..900i64, 0..60u64, 0..9u8), 1..600),
+        (from, to) in (0..600usize, 0..700usize),
+        nth in 1..9usize,
+    ) {
+        let dataset = dataset(&text(&spans));
+        let table = &dataset.table;
+        let range = from.min(table.len())..to.min(table.len());
+        let is_one = |at: &usize| at.is_multiple_of(nth);
+        let mut told = Told { n_parts: 0, seen: Vec::new() };
+        Levels::of_some(table, Bits::of(table.len(), &|at| is_one(&at))).walk(range.clone(), &mut told);
+        prop_assert_eq!(told.seen.clone(), range.filter(is_one).collect::<Vec<_>>());
+        Levels::of_some(table, Bits::of(table.len(), &|_| false)).walk(0..table.len(), &mut told);
+        prop_assert_eq!(told.n_parts, 0);
     }
 
     #[test]

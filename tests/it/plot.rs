@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use herdscope::dataset::Dataset;
+use herdscope::filter::Bits;
+use herdscope::levels::Levels;
 use herdscope::messages::Style;
 use herdscope::outcome::Outcome;
 use herdscope::plot::look::{self, Look};
-use herdscope::plot::panned::Panned;
+use herdscope::plot::panned::{Painted, Panned};
 use herdscope::plot::pixels::Pixels;
 use herdscope::plot::scale::Scale;
 use herdscope::plot::{hit, overview, picture, raster};
@@ -30,6 +32,14 @@ fn look_of(dataset: &Dataset, hidden: &[&str]) -> Look {
         &hidden,
         &dataset.opaque_from,
     )
+}
+
+fn painted(dataset: &Dataset) -> Painted<'_> {
+    Painted {
+        table: &dataset.table,
+        levels: &dataset.levels,
+        below: None,
+    }
 }
 
 fn draw(dataset: &Dataset, viewport: Viewport, size: [u32; 2], hidden: &[&str]) -> Pixels {
@@ -214,12 +224,25 @@ fn the_pointer_finds_what_is_painted() {
 
 /// Paints each pixel by asking every span, ink by ink: slow, and nothing to get wrong.
 fn naive(dataset: &Dataset, look: &Look, view: Viewport, size: [u32; 2]) -> Pixels {
+    let mut pixels = Pixels::transparent(size[0], size[1]);
+    naive_over(dataset, look, view, &|_| true, &mut pixels);
+    pixels
+}
+
+/// The same of some of the spans, over what is painted.
+fn naive_over(
+    dataset: &Dataset,
+    look: &Look,
+    view: Viewport,
+    shows: &dyn Fn(usize) -> bool,
+    pixels: &mut Pixels,
+) {
+    let size = [pixels.width, pixels.height];
     let scale = Scale::new(view, size);
     let nested = scale.row_height() >= raster::NESTED_FROM;
-    let mut pixels = Pixels::transparent(size[0], size[1]);
     // What covers each pixel: of an ink the most opaque alone.
     let mut inks: BTreeMap<_, BTreeMap<(i32, i32), u8>> = BTreeMap::new();
-    for at in 0..dataset.table.len() {
+    for at in (0..dataset.table.len()).filter(|&at| shows(at)) {
         let (service, outcome) = (dataset.table.service[at], dataset.table.outcome[at]);
         let tier = dataset.table.tier(service);
         let Some(paint) = look.paint(service, outcome) else {
@@ -240,6 +263,7 @@ fn naive(dataset: &Dataset, look: &Look, view: Viewport, size: [u32; 2]) -> Pixe
             true => 255,
             false => look.alpha(service, end.abs_diff(start), outcome),
         };
+        let alpha = if look.is_faint() { alpha / 6 } else { alpha };
         for y in raster::rows(&scale, dataset.table.rank[at].0, tier) {
             for x in from..to {
                 let most = ink.entry((x, y)).or_default();
@@ -252,7 +276,6 @@ fn naive(dataset: &Dataset, look: &Look, view: Viewport, size: [u32; 2]) -> Pixe
             pixels.fill(x..x + 1, y..y + 1, color, alpha);
         }
     }
-    pixels
 }
 
 /// Whether a picture has what the other has, none of it further off than a pixel along X: neither coverage nor
@@ -299,6 +322,40 @@ proptest! {
         let look = look_of(&dataset, &[]);
         let (view, size) = (viewport(from..from + width, top..top + ranks), [50, height]);
         prop_assert_eq!(raster::spans(&dataset.table, &dataset.levels, &look, view, size), naive(&dataset, &look, view, size));
+    }
+
+    /// Of what is not meant nothing is seen, or all of it faintly below what is meant; of that, nothing is lost.
+    #[test]
+    fn spans_that_are_not_meant_are_hidden_or_faint(
+        spans in prop::collection::vec((0..12u8, 0..3u8, 0..90i64, 0..60u64, any::<bool>(), any::<bool>()), 1..200),
+        (from, width) in (-20..80i64, 1..120i64),
+        (top, ranks) in (0..8i64, 1..12i64),
+        height in 4..40u32,
+    ) {
+        let line = |(at, &(trace, service, start, duration, failed, _)): (usize, &(u8, u8, i64, u64, bool, bool))| {
+            let outcome = if failed { "failed" } else { "" };
+            format!("t{trace} {at} - s{service} server {start}+{duration} {outcome}\n")
+        };
+        let dataset = dataset(&spans.iter().enumerate().map(line).collect::<String>());
+        let table = &dataset.table;
+        let meant = Bits::of(table.len(), &|at| spans[at % spans.len()].5);
+        let rest = Levels::of_some(table, meant.inverted());
+        let levels = Levels::of_some(table, meant.clone());
+        let look = look_of(&dataset, &[]);
+        let (view, size) = (viewport(from..from + width, top..top + ranks), [50, height]);
+
+        let mut expected = Pixels::transparent(size[0], size[1]);
+        naive_over(&dataset, &look, view, &|at| meant.has(at), &mut expected);
+        let hidden = Painted { table, levels: &levels, below: None };
+        let (ours, _) = Panned::default().paint(hidden, look.clone(), view, size, false);
+        prop_assert_eq!(&*ours, &expected);
+
+        let mut expected = Pixels::transparent(size[0], size[1]);
+        naive_over(&dataset, &look.faint(), view, &|at| !meant.has(at), &mut expected);
+        naive_over(&dataset, &look, view, &|at| meant.has(at), &mut expected);
+        let dimmed = Painted { below: Some(&rest), ..hidden };
+        let (ours, _) = Panned::default().paint(dimmed, look, view, size, false);
+        prop_assert_eq!(&*ours, &expected);
     }
 
     /// Hundreds of traces a row of pixels: blocks of spans are drawn as one.
@@ -358,21 +415,21 @@ proptest! {
         // A pixel is a whole number of nanoseconds and of thousandths of a rank.
         let mut view = Viewport { t0: 0, t1: 50 * 4 * MS, y0: 0, y1: 12 * 20_000 };
         let mut panned = Panned::default();
-        panned.paint(&dataset.table, &dataset.levels, look.clone(), view, size, false);
+        panned.paint(painted(&dataset), look.clone(), view, size, false);
         let mut carried = false;
         for (x, y) in moves {
             let (t, rank) = (x * 4 * MS, y * 20_000);
             view = Viewport { t0: view.t0 + t, t1: view.t1 + t, y0: view.y0 + rank, y1: view.y1 + rank };
-            let (ours, kept) = panned.paint(&dataset.table, &dataset.levels, look.clone(), view, size, false);
+            let (ours, kept) = panned.paint(painted(&dataset), look.clone(), view, size, false);
             carried = x.abs() < 50 && y.abs() < 12 && (carried || (x, y) != (0, 0));
             prop_assert_eq!(kept, carried);
             let anew = raster::spans(&dataset.table, &dataset.levels, &look, view, size);
             prop_assert_eq!(&*ours, &anew);
         }
         view.t1 += MS;
-        let changed = panned.paint(&dataset.table, &dataset.levels, look.clone(), view, size, false);
+        let changed = panned.paint(painted(&dataset), look.clone(), view, size, false);
         prop_assert!(!changed.1);
-        let again = panned.paint(&dataset.table, &dataset.levels, look_of(&dataset, &["timed_out"]), view, size, false);
+        let again = panned.paint(painted(&dataset), look_of(&dataset, &["timed_out"]), view, size, false);
         prop_assert!(!again.1);
     }
 

@@ -38,13 +38,16 @@ fn a_full_view_reads_as_it_says() {
         pool: Some(200),
         grid: [0, 1],
         simulate: Some("file,with=ramp_2m+shed,pods=4".to_owned()),
+        filter: Some("web \"a&b\" -duration>=2s".to_owned()),
+        rest_hidden: true,
     };
     assert_eq!(
         view.to_hash(),
         "v=1&src=file:Vorfall%2026%269.csv:13197365:00000000deadbeef\
          &as=trace=Trace%20ID,start=when@ms,zone=%2B02:00&src=https://host/b.json&t=-5..1790409661000000001&y=-1.5..740.25&edge=shop-web->catalog\
          &breaker=window=100,min=20,fail=50%25,open=60s,probes=10&shared=1&lanes=1&color=service\
-         &hide=tier:0&hide=service:a%20b&trace=b75fa26f&pane=trace&of=observed&pool=200&grid=window,min&simulate=file,with=ramp_2m%2Bshed,pods=4"
+         &hide=tier:0&hide=service:a%20b&trace=b75fa26f&pane=trace&of=observed&pool=200&grid=window,min&simulate=file,with=ramp_2m%2Bshed,pods=4\
+         &filter=web%20%22a%26b%22%20-duration>=2s&rest=hide"
     );
     assert_eq!(View::parse(&view.to_hash()), (view, Vec::new()));
 }
@@ -62,6 +65,7 @@ fn what_cannot_be_read_is_named_and_left() {
         ("grid=fail,fail", "grid="),
         ("grid=fail,wait", "grid="),
         ("pool=0", "pool="),
+        ("rest=gone", "rest="),
         ("of=guessed", "of="),
         ("src=http://host/file", "src="),
         ("src=http://localhost.host/file", "src="),
@@ -202,7 +206,11 @@ fn views() -> impl Strategy<Value = View> {
             (replayed, pool, grid),
         ),
         prop::collection::vec(".{1,9}", 0..3),
-        prop::option::of(".{1,30}"),
+        (
+            prop::option::of(".{1,30}"),
+            prop::option::of("[a-z].{0,30}"),
+            any::<bool>(),
+        ),
     )
         .prop_map(
             |(
@@ -211,7 +219,7 @@ fn views() -> impl Strategy<Value = View> {
                 edge,
                 (shared, lanes, color_by, pane, (replayed, pool, grid)),
                 hidden,
-                trace,
+                (trace, filter, rest_hidden),
             )| View {
                 files,
                 viewport,
@@ -227,6 +235,8 @@ fn views() -> impl Strategy<Value = View> {
                 pool,
                 grid,
                 simulate: None,
+                filter,
+                rest_hidden,
             },
         )
 }
