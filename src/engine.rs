@@ -615,36 +615,31 @@ impl Engine {
 
     /// Makes sure that `self.sifted` is of the filter asked for. O(spans) where it is another one.
     fn sift(&mut self, request: &FrameRequest) {
-        let known = self.sifted.as_ref().map(|it| &it.of);
-        if known != request.filter.as_ref() {
-            let filter = request.filter.as_ref();
-            let filter = filter.and_then(|it| Some((it.clone(), it.parse::<Filter>().ok()?)));
-            let had_one = self.sifted.is_some();
-            let table = &self.dataset().table;
-            let sifted = filter.map(|(of, filter)| {
-                let matches = Matches::of(&filter, table);
-                Sifted {
-                    of,
-                    levels: Levels::of_some(table, matches.bits.clone()),
-                    matches,
-                    rest: None,
-                    at: None,
-                }
-            });
-            if had_one || sifted.is_some() {
-                self.panned = Panned::default();
-            }
-            self.sifted = sifted;
-        }
-        let Some(mut sifted) = self.sifted.take() else {
+        let known = self.sifted.as_ref().map(|it| (&it.of, it.rest.is_none()));
+        let asked = request.filter.as_ref().map(|it| (it, request.rest_hidden));
+        if known == asked {
             return;
-        };
-        if sifted.rest.is_none() != request.rest_hidden {
-            self.panned = Panned::default();
-            sifted.rest = (!request.rest_hidden)
-                .then(|| Levels::of_some(&self.dataset().table, sifted.matches.bits.inverted()));
         }
-        self.sifted = Some(sifted);
+        let filter = request.filter.as_ref();
+        let filter = filter.and_then(|it| it.parse::<Filter>().ok());
+        if filter.is_some() || self.sifted.is_some() {
+            self.panned = Panned::default();
+        }
+        let before = self.sifted.take();
+        let table = &self.dataset().table;
+        self.sifted = filter.map(|filter| {
+            let matches = Matches::of(&filter, table);
+            let bits = &matches.bits;
+            Sifted {
+                of: request.filter.clone().unwrap_or_default(),
+                levels: Levels::of_some(table, bits.clone()),
+                rest: (!request.rest_hidden).then(|| Levels::of_some(table, bits.inverted())),
+                at: before
+                    .filter(|it| it.matches == matches)
+                    .and_then(|it| it.at),
+                matches,
+            }
+        });
     }
 
     /// What is drawn of the spans.

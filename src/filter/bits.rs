@@ -80,20 +80,24 @@ impl Bits {
 
     /// The first row at or after one.
     pub fn next(&self, from: usize) -> Option<usize> {
-        let first = self.word(from / WORD) & (u64::MAX << (from % WORD));
-        let later = (from / WORD + 1..self.words.len()).map(|at| (at, self.words[at]));
-        let mut words = std::iter::once((from / WORD, first)).chain(later);
-        let (at, word) = words.find(|it| it.1 != 0)?;
+        let mut word = self.word(from / WORD) & (u64::MAX << (from % WORD));
+        let mut at = from / WORD;
+        while word == 0 {
+            at += 1;
+            word = *self.words.get(at)?;
+        }
         Some(at * WORD + word.trailing_zeros() as usize)
     }
 
     /// The last row before one.
     pub fn previous(&self, to: usize) -> Option<usize> {
         let to = to.min(self.len);
-        let last = self.word(to / WORD) & !(u64::MAX << (to % WORD));
-        let earlier = (0..to / WORD).rev().map(|at| (at, self.words[at]));
-        let mut words = std::iter::once((to / WORD, last)).chain(earlier);
-        let (at, word) = words.find(|it| it.1 != 0)?;
+        let mut word = self.word(to / WORD) & !(u64::MAX << (to % WORD));
+        let mut at = to / WORD;
+        while word == 0 {
+            at = at.checked_sub(1)?;
+            word = self.word(at);
+        }
         Some(at * WORD + WORD - 1 - word.leading_zeros() as usize)
     }
 }
