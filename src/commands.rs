@@ -42,6 +42,10 @@ pub enum Command {
     Show(Pane),
     /// Into the filter field.
     Filter,
+    /// The next span that the filter means.
+    NextMatch,
+    /// The one before.
+    PreviousMatch,
     /// The menu of commands.
     Menu,
     /// The help.
@@ -86,7 +90,7 @@ const PANES: &str = "Panes";
 const PAGE: &str = "Page";
 
 /// All of them, in the order of the help.
-pub const COMMANDS: [Line; 24] = [
+pub const COMMANDS: [Line; 26] = [
     line(MOVE, "Left", "KeyA ArrowLeft", Command::Left),
     line(MOVE, "Right", "KeyD ArrowRight", Command::Right),
     line(MOVE, "Up", "KeyW ArrowUp", Command::Up),
@@ -110,6 +114,13 @@ pub const COMMANDS: [Line; 24] = [
         "Previous span of the trace",
         "Shift+ArrowLeft",
         Command::PreviousSpan,
+    ),
+    line(GO, "Next match of the filter", "Enter", Command::NextMatch),
+    line(
+        GO,
+        "Previous match of the filter",
+        "Shift+Enter",
+        Command::PreviousMatch,
     ),
     line(PANES, "Herds", "1", Command::Show(Pane::Herds)),
     line(PANES, "Breaker", "2", Command::Show(Pane::Breaker)),

@@ -545,10 +545,9 @@ impl Engine {
     /// The trace of a span, which is its picked one.
     fn detail_at(&self, span: SpanIdx) -> TraceDetail {
         let mut detail = self.detail(self.dataset().table.rank[span.0 as usize]);
-        if self.is_at_hand(span) {
-            let nth = detail.spans.iter().position(|it| it.at == span.0);
-            detail.opens = nth.map(|it| it as u32);
-        }
+        let nth = detail.spans.iter().position(|it| it.at == span.0);
+        detail.picked = nth.map(|it| it as u32);
+        detail.at_hand = self.is_at_hand(span);
         detail
     }
 
@@ -804,7 +803,8 @@ impl Engine {
                 .unwrap_or(0),
             end: spans.iter().map(|&it| table.end(it)).max().unwrap_or(0),
             spans: Vec::with_capacity(spans.len()),
-            opens: None,
+            picked: None,
+            at_hand: false,
         };
         // Spans stand by start; pushed in reverse, the earliest comes off the stack first.
         let top = |span: &&SpanIdx| !matches!(table.parent(**span), Parent::Span(_));

@@ -676,6 +676,8 @@ pub struct TraceDetail {
     pub end: i64,
     /// Its spans.
     pub spans: Vec<SpanLabel>,
-    /// Which of them was picked, if its row is quickly had.
-    pub opens: Option<u32>,
+    /// Which of them was picked, or is meant by the filter.
+    pub picked: Option<u32>,
+    /// Whether its row is quickly had.
+    pub at_hand: bool,
 }

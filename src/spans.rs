@@ -65,7 +65,7 @@ pub struct SpanTable {
     /// The span's id, in `span_ids`.
     pub span_id: Column<u64>,
     /// Its other labels, in `label_sets`.
-    labels: Column<u32>,
+    pub labels: Column<u32>,
     /// The row in its file; the header is row 1.
     pub row: Column<u32>,
     /// Which of several files it stands in; no entries where there is one.
@@ -80,7 +80,9 @@ pub struct SpanTable {
     tier: Column<u8>,
     trace_ids: TraceIds,
     span_ids: SpanIds,
-    label_sets: LabelSets,
+    /// What the spans say beside ids and times, in the words of the file: its outcomes are not those of `outcome`
+    /// once a person has said something about them.
+    pub label_sets: LabelSets,
     /// The texts of labels, and the names of breakers.
     pub names: Strings,
 }

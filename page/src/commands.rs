@@ -7,12 +7,12 @@
 use std::rc::Rc;
 
 use wasm_bindgen::JsCast;
-use web_sys::{Element, HtmlDialogElement, HtmlElement, KeyboardEvent};
+use web_sys::{Element, HtmlDialogElement, KeyboardEvent};
 
 use crate::dom;
 use crate::history::Gesture;
 use crate::page::App;
-use crate::{header, herds, overview, plot, reading, trace};
+use crate::{filter, header, herds, overview, plot, reading, trace};
 use herdscope::commands::{COMMANDS, Command, Line, label, of_key};
 use herdscope::viewport::{self, Axes};
 
@@ -23,6 +23,9 @@ const ZOOM_STEP: f64 = 0.8;
 
 /// Where keys are the person's text.
 const FIELDS: &str = "input, select, textarea, [contenteditable]";
+
+/// What Enter presses.
+const PRESSED: &str = "button, a, summary, [role=button], [role=tab], [role=option]";
 
 pub fn install(app: &Rc<App>) {
     app.listen(&app.dom.document, "keydown", |app, it| {
@@ -42,9 +45,6 @@ pub fn install(app: &Rc<App>) {
     let (menu, help) = (dom.html("menu-list"), dom.html("help-keys"));
     let mut group = "";
     for (at, line) in COMMANDS.iter().enumerate() {
-        if line.command == Command::Filter && filter(app).is_none() {
-            continue;
-        }
         if line.group != group {
             group = line.group;
             dom.add(&menu, "h3", "", group);
@@ -71,15 +71,6 @@ fn dialog(app: &App, id: &str) -> HtmlDialogElement {
     app.dom.get(id)
 }
 
-/// The filter's field.
-fn filter(app: &App) -> Option<HtmlElement> {
-    app.dom
-        .document
-        .get_element_by_id("filter")?
-        .dyn_into()
-        .ok()
-}
-
 fn is_there(app: &App, selector: &str) -> bool {
     matches!(app.dom.document.query_selector(selector), Ok(Some(_)))
 }
@@ -98,6 +89,10 @@ fn key(app: &App, event: &KeyboardEvent) {
         if command == Command::Close {
             reading::cancel(app);
         }
+        return;
+    }
+    // What has the focus is pressed by Enter.
+    if event.key() == "Enter" && dom::closest(event, PRESSED).is_some() {
         return;
     }
     event.prevent_default();
@@ -139,12 +134,9 @@ fn run(app: &App, command: Command) {
         Command::NextSpan => trace::walk(app, true),
         Command::PreviousSpan => trace::walk(app, false),
         Command::Show(pane) => app.change(Gesture::Step, |view| view.pane = pane),
-        Command::Filter => {
-            if let Some(field) = filter(app) {
-                // A field that cannot be focused stays as it is.
-                let _ = field.focus();
-            }
-        }
+        Command::Filter => filter::focus(app),
+        Command::NextMatch => filter::step(app, false),
+        Command::PreviousMatch => filter::step(app, true),
         Command::Menu => open(app, "menu-dialog"),
         Command::Help => open(app, "help-dialog"),
         Command::Close => {

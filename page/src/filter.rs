@@ -55,7 +55,6 @@ pub fn install(app: &Rc<App>) {
 }
 
 /// Goes to the field, to write in it.
-#[allow(dead_code, reason = "a command of the page calls it")]
 pub fn focus(app: &App) {
     let input = app.dom.input(FIELD);
     // An element that cannot be focused stays as it is.
@@ -203,7 +202,7 @@ fn key(app: &App, event: &KeyboardEvent) {
 }
 
 /// Picks the trace of the next match, or of the one before.
-fn step(app: &App, back: bool) {
+pub fn step(app: &App, back: bool) {
     if app.state().view.filter.is_some()
         && let Some(id) = app.report(app.client.send(&Request::Step { back }))
     {

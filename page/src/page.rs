@@ -19,8 +19,8 @@ use crate::open::Wanted;
 use crate::paint::Painter;
 use crate::reading::{Given, Reading};
 use crate::{
-    assume, breaker, clickhouse, columns, commands, filter, header, herds, notices, open, overview, panes,
-    plot, reading, row, seek, theme, tools, trace, wire,
+    assume, breaker, clickhouse, columns, commands, filter, header, herds, notices, open, overview,
+    panes, plot, reading, row, seek, theme, tools, trace, wire,
 };
 use herdscope::messages::{FrameRequest, Reply, Scene, Style, Summary, TraceDetail};
 use herdscope::view::{FileMark, Pane, View, Viewport};

@@ -39,8 +39,9 @@ pub fn button(dom: &Dom, nth: usize) -> HtmlElement {
 
 /// Opens the span that was picked, where that is quickly done.
 pub fn open_picked(app: &App) {
-    let opens = app.state().detail.as_ref().and_then(|it| it.opens);
-    let button = opens.and_then(|nth| {
+    let detail = app.state().detail.clone();
+    let picked = detail.filter(|it| it.at_hand).and_then(|it| it.picked);
+    let button = picked.and_then(|nth| {
         let buttons = app.dom.html("trace-spans").children();
         let line = buttons.item(nth)?;
         line.query_selector("[aria-expanded=false]").ok()?

@@ -128,7 +128,7 @@ pub fn arrived(app: &App, id: u32, detail: Option<TraceDetail>) {
             }
         }
         (Some(detail), _) => {
-            let (trace, meant) = (detail.trace_id.clone(), detail.opens);
+            let (trace, picked) = (detail.trace_id.clone(), detail.picked);
             app.state_mut().detail = Some(Rc::new(detail));
             let gesture = match why {
                 Why::Clicked => Gesture::Step,
@@ -141,7 +141,7 @@ pub fn arrived(app: &App, id: u32, detail: Option<TraceDetail>) {
             render(app);
             row::open_picked(app);
             if why != Why::Clicked {
-                point_at(app, meant.unwrap_or(0) as usize);
+                point_at(app, picked.unwrap_or(0) as usize);
             }
         }
         // A click beside all spans lets go of the trace; there is none above the first and below the last.

@@ -2,7 +2,7 @@
 //!
 //! Invariant: what is proposed reads as a filter when a key has its value. O(spans) where values are counted.
 
-use super::matches::{column, holds};
+use super::matches::{holds, text_of};
 use super::{FIELDS, Field, KINDS, STATUSES, quoted};
 use crate::column::Column;
 use crate::order;
@@ -129,12 +129,9 @@ fn values(table: &SpanTable, field: Field) -> Vec<&str> {
             *it += 1;
         }
     };
-    match column(table, field) {
-        Some(column) => column.iter().for_each(|&it| count(it)),
-        None => table
-            .service
-            .iter()
-            .for_each(|&it| count(table.service_name_idx(it))),
+    for (at, &labels) in table.labels.iter().enumerate() {
+        let text = text_of(table.label_sets.get(labels), field);
+        count(text.unwrap_or_else(|| table.service_name_idx(table.service[at])));
     }
     // The empty text is none.
     let mut found: Vec<u32> = (1..names.len() as u32)

@@ -5,7 +5,7 @@
 
 use super::bits::{self, Bits, WORD};
 use super::{Field, Filter, Status, Test};
-use crate::column::Column;
+use crate::labels::LabelSet;
 use crate::outcome::Outcome;
 use crate::rows::UNKNOWN_DURATION;
 use crate::spans::{SpanIdx, SpanTable};
@@ -108,14 +108,14 @@ impl<'a> Bound<'a> {
     }
 }
 
-/// A column of texts of a table; services have numbers of their own.
-pub(super) fn column(table: &SpanTable, field: Field) -> Option<&Column<u32>> {
+/// The text that labels have in a field, in the table's names; services have numbers of their own.
+pub(super) fn text_of(set: &LabelSet, field: Field) -> Option<u32> {
     match field {
         Field::Service => None,
-        Field::Operation => Some(&table.operation),
-        Field::Instance => Some(&table.instance),
-        Field::Peer => Some(&table.peer),
-        Field::Message => Some(&table.message),
+        Field::Operation => Some(set.operation),
+        Field::Instance => Some(set.instance),
+        Field::Peer => Some(set.peer),
+        Field::Message => Some(set.message),
     }
 }
 
@@ -125,16 +125,14 @@ fn bound<'a>(test: &Test, table: &'a SpanTable) -> Box<dyn Fn(usize) -> bool + '
         Test::Word(word) => {
             let holds = |text: &str| holds(text, word);
             let (services, names) = (services(table, &holds), names(table, &holds));
+            let sets = label_sets(table, &|set| {
+                let texts = [set.operation, set.instance, set.peer, set.message];
+                texts.iter().any(|&it| names.has(it as usize))
+            });
             let trace = table.find_trace(word);
-            let columns = [
-                &table.operation,
-                &table.instance,
-                &table.peer,
-                &table.message,
-            ];
             Box::new(move |at| {
                 services.has(table.service[at].0.into())
-                    || columns.iter().any(|it| names.has(it[at] as usize))
+                    || sets.has(table.labels[at] as usize)
                     || Some(table.rank[at]) == trace
             })
         }
@@ -185,16 +183,19 @@ fn texts<'a>(
     field: Field,
     is_such: &dyn Fn(&str) -> bool,
 ) -> Box<dyn Fn(usize) -> bool + 'a> {
-    match column(table, field) {
-        None => {
-            let services = services(table, is_such);
-            Box::new(move |at| services.has(table.service[at].0.into()))
-        }
-        Some(column) => {
-            let names = names(table, is_such);
-            Box::new(move |at| names.has(column[at] as usize))
-        }
+    if field == Field::Service {
+        let services = services(table, is_such);
+        return Box::new(move |at| services.has(table.service[at].0.into()));
     }
+    let names = names(table, is_such);
+    let is_such = |set: &LabelSet| text_of(set, field).is_some_and(|it| names.has(it as usize));
+    let sets = label_sets(table, &is_such);
+    Box::new(move |at| sets.has(table.labels[at] as usize))
+}
+
+fn label_sets(table: &SpanTable, is_such: &dyn Fn(&LabelSet) -> bool) -> Bits {
+    let sets = table.label_sets.all();
+    Bits::of(sets.len(), &|at| is_such(&sets[at]))
 }
 
 fn services(table: &SpanTable, is_such: &dyn Fn(&str) -> bool) -> Bits {

@@ -1,7 +1,7 @@
 //! The engine: what the page asks for, without a page.
 
 use herdscope::engine::{Engine, Frame, Turn};
-use herdscope::messages::{BandState, FrameRequest, Latency, PointRequest, Summary};
+use herdscope::messages::{BandState, FrameRequest, Latency, PointRequest, Summary, TraceDetail};
 use herdscope::plot::picture;
 use herdscope::view::{ColorBy, Pane, Source, View, Viewport};
 
@@ -250,9 +250,14 @@ fn pointing_and_picking_agree() {
     let label = engine.hover(&point).expect("a span");
     let trace = engine.pick(&point).expect("its trace");
     assert_eq!(label.trace_id, trace.trace_id);
-    assert!(trace.spans.iter().any(|span| span.span_id == label.span_id));
-    assert_eq!(engine.trace(&trace.trace_id), Some(trace.clone()));
-    assert_eq!(engine.trace_of_rank(trace.rank), Some(trace.clone()));
+    let picked = trace.picked.expect("the picked span") as usize;
+    assert_eq!(trace.spans[picked].span_id, label.span_id);
+    let found = TraceDetail {
+        picked: None,
+        ..trace.clone()
+    };
+    assert_eq!(engine.trace(&trace.trace_id), Some(found.clone()));
+    assert_eq!(engine.trace_of_rank(trace.rank), Some(found));
     let depths: Vec<u32> = trace.spans.iter().map(|span| span.depth).collect();
     assert_eq!(depths, [0, 1, 2]);
 

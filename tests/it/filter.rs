@@ -243,10 +243,10 @@ fn naive_test(test: &Test, table: &SpanTable, at: usize) -> bool {
     let name = |index: u32| (index != NONE).then(|| small(table.names.get(index)));
     let text = |field: Field| match field {
         Field::Service => Some(small(table.service_name(table.service[at]))),
-        Field::Operation => name(table.operation[at]),
-        Field::Instance => name(table.instance[at]),
-        Field::Peer => name(table.peer[at]),
-        Field::Message => name(table.message[at]),
+        Field::Operation => name(table.operation(at)),
+        Field::Instance => name(table.instance(at)),
+        Field::Peer => name(table.peer(at)),
+        Field::Message => name(table.message(at)),
     };
     let compares = |compare: &Compare, a: u64, b: u64| match compare {
         Compare::Less => a < b,
