@@ -127,7 +127,11 @@ fn check_rows(rows: &SpanRows, bytes: &[u8]) {
         for id in [Some(rows.span_id(at)), rows.parent_id(at)] {
             assert!(id.is_none_or(|it| !it.is_empty()));
         }
-        for name in [rows.label_set(at).service, rows.label_set(at).instance, rows.label_set(at).peer] {
+        for name in [
+            rows.label_set(at).service,
+            rows.label_set(at).instance,
+            rows.label_set(at).peer,
+        ] {
             assert!(name == NONE || (name as usize) < rows.names.len());
         }
     }
