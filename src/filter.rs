@@ -1,6 +1,6 @@
 //! Filters: which spans a person means, as a text of a small language.
 //!
-//! Owns the expression and what it is written as; [`matches`] decides it over a table, [`complete`] tells what may
+//! Owns the expression and what it is written as; [`mod@matches`] decides it over a table, [`complete`] tells what may
 //! follow. Invariant: what is printed of a filter reads as that filter, and a text that is none has an [`Error`] with
 //! its place; nothing panics. Letters are compared whatever their case (of ASCII). Reading costs O(length of the text).
 //! Pinned by `tests/it/filter.rs`, against a list of spans and their texts; `docs/filter.md` has the language.
