@@ -98,7 +98,7 @@ fn one_size(options: &Options, page: &Page, spans: u64) -> Result<Vec<f64>> {
         if let Some(aim) = aim {
             row = row
                 .aim(Target::AtMost(aim))
-                .or_because("spans at the edges of rows of pixels are painted one by one, and the pixels go from the worker to the page");
+                .or_because("the browser alone takes about as long for as many pixels, see the next row, and zooming paints all of them anew");
         }
         if nth == 0 {
             row = row.at("frame p95, ms", spans);
