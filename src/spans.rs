@@ -588,18 +588,7 @@ fn settle_ties(rows: &SpanRows, order: &mut [u32]) -> bool {
     let mut compare = |a: u32, b: u32| {
         let (i, j) = (a as usize, b as usize);
         rows.duration[j].cmp(&rows.duration[i]).then_with(|| {
-            let key = |at: usize| {
-                let set = rows.label_set(at);
-                [
-                    set.service,
-                    set.operation,
-                    set.instance,
-                    set.peer,
-                    set.message,
-                    set.breaker,
-                ]
-                .map(|it| rows.names.get(it))
-            };
+            let key = |at: usize| rows.label_set(at).texts().map(|it| rows.names.get(it));
             let ids = |column: &Column<u64>| rows.span_ids.compare(column[i], column[j]);
             let ended = |at: usize| {
                 let set = rows.label_set(at);

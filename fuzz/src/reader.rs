@@ -83,13 +83,7 @@ fn show(read: &Result<Reading, Unreadable>) -> String {
     for at in 0..rows.len() {
         let parent = rows.parent_id(at);
         let ids = [&*rows.span_id(at), parent.as_deref().unwrap_or("")];
-        let names = [
-            rows.label_set(at).service,
-            rows.label_set(at).operation,
-            rows.label_set(at).instance,
-            rows.label_set(at).peer,
-            rows.label_set(at).message,
-        ];
+        let set = rows.label_set(at);
         let _ = writeln!(
             text,
             "{} {:?} {} {ids:?} {} {} {:?} {:?} {:?}",
@@ -98,9 +92,9 @@ fn show(read: &Result<Reading, Unreadable>) -> String {
             parent.is_none(),
             rows.start[at],
             rows.duration[at],
-            rows.label_set(at).kind,
-            rows.label_set(at).outcome,
-            names.map(|it| rows.names.get(it)),
+            set.kind,
+            set.outcome,
+            set.texts().map(|it| rows.names.get(it)),
         );
     }
     text
@@ -127,11 +121,7 @@ fn check_rows(rows: &SpanRows, bytes: &[u8]) {
         for id in [Some(rows.span_id(at)), rows.parent_id(at)] {
             assert!(id.is_none_or(|it| !it.is_empty()));
         }
-        for name in [
-            rows.label_set(at).service,
-            rows.label_set(at).instance,
-            rows.label_set(at).peer,
-        ] {
+        for name in rows.label_set(at).texts() {
             assert!(name == NONE || (name as usize) < rows.names.len());
         }
     }

@@ -26,6 +26,20 @@ pub struct LabelSet {
     pub outcome: Outcome,
 }
 
+impl LabelSet {
+    /// The labels that are texts, in the order of the fields.
+    pub fn texts(&self) -> [u32; 6] {
+        [
+            self.service,
+            self.operation,
+            self.instance,
+            self.peer,
+            self.message,
+            self.breaker,
+        ]
+    }
+}
+
 /// Distinct label sets, in the order in which they were met.
 #[derive(Clone, Debug, Default)]
 pub struct LabelSets {
@@ -65,16 +79,13 @@ impl LabelSets {
 }
 
 fn hash(set: &LabelSet) -> u64 {
-    let texts = [
-        set.service,
-        set.operation,
-        set.instance,
-        set.peer,
-        set.message,
-        set.breaker,
-        u32::from(set.kind as u8) << 8 | u32::from(set.outcome as u8),
-    ];
-    words::hash(texts.map(u32::to_le_bytes).as_flattened())
+    let [a, b, c, d, e, f] = set.texts();
+    let ended = u32::from(set.kind as u8) << 8 | u32::from(set.outcome as u8);
+    words::hash(
+        [a, b, c, d, e, f, ended]
+            .map(u32::to_le_bytes)
+            .as_flattened(),
+    )
 }
 
 #[cfg(test)]

@@ -53,6 +53,7 @@ pub fn complete(table: &SpanTable, text: &str) -> (usize, Vec<String>) {
         Some("tier") => add("", TIERS.get(..n_tiers).unwrap_or(&TIERS)),
         Some(_) => {}
     }
+    let mut counted = None;
     for (name, field) in &FIELDS {
         let before = match key {
             Some(key) if key == *name => "=",
@@ -60,7 +61,9 @@ pub fn complete(table: &SpanTable, text: &str) -> (usize, Vec<String>) {
             None if !opens && !written.is_empty() && *name == "operation" => "operation=",
             _ => continue,
         };
-        of.extend(values(table, *field).into_iter().map(|it| (before, it)));
+        let spans = counted.get_or_insert_with(|| spans_of_sets(table));
+        let values = values(table, *field, spans);
+        of.extend(values.into_iter().map(|it| (before, it)));
     }
     let mut found = Vec::new();
     for first in [true, false] {
@@ -119,19 +122,25 @@ fn place(text: &str) -> (usize, Option<&str>) {
     (from, key)
 }
 
+/// How many spans have each label set.
+#[inline(never)]
+fn spans_of_sets(table: &SpanTable) -> Column<u32> {
+    let mut spans = Column::of(0, table.label_sets.all().len());
+    for &labels in &table.labels {
+        spans[labels as usize] += 1;
+    }
+    spans
+}
+
 /// The values of a field, those of most spans first.
 #[inline(never)]
-fn values(table: &SpanTable, field: Field) -> Vec<&str> {
+fn values<'a>(table: &'a SpanTable, field: Field, of_sets: &Column<u32>) -> Vec<&'a str> {
     let names = &table.names;
     let mut spans = Column::of(0u32, names.len());
-    let mut count = |name: u32| {
-        if let Some(it) = spans.get_mut(name as usize) {
-            *it += 1;
+    for (set, n_spans) in table.label_sets.all().iter().zip(of_sets) {
+        if let Some(it) = spans.get_mut(text_of(set, field) as usize) {
+            *it += n_spans;
         }
-    };
-    for (at, &labels) in table.labels.iter().enumerate() {
-        let text = text_of(table.label_sets.get(labels), field);
-        count(text.unwrap_or_else(|| table.service_name_idx(table.service[at])));
     }
     // The empty text is none.
     let mut found: Vec<u32> = (1..names.len() as u32)

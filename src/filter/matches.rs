@@ -4,7 +4,7 @@
 //! the filter times spans).
 
 use super::bits::{self, Bits, WORD};
-use super::{Field, Filter, Status, Test};
+use super::{FIELDS, Field, Filter, Status, Test};
 use crate::labels::LabelSet;
 use crate::outcome::Outcome;
 use crate::rows::UNKNOWN_DURATION;
@@ -108,14 +108,14 @@ impl<'a> Bound<'a> {
     }
 }
 
-/// The text that labels have in a field, in the table's names; services have numbers of their own.
-pub(super) fn text_of(set: &LabelSet, field: Field) -> Option<u32> {
+/// The text that labels have in a field, in the table's names.
+pub(super) fn text_of(set: &LabelSet, field: Field) -> u32 {
     match field {
-        Field::Service => None,
-        Field::Operation => Some(set.operation),
-        Field::Instance => Some(set.instance),
-        Field::Peer => Some(set.peer),
-        Field::Message => Some(set.message),
+        Field::Service => set.service,
+        Field::Operation => set.operation,
+        Field::Instance => set.instance,
+        Field::Peer => set.peer,
+        Field::Message => set.message,
     }
 }
 
@@ -123,18 +123,13 @@ pub(super) fn text_of(set: &LabelSet, field: Field) -> Option<u32> {
 fn bound<'a>(test: &Test, table: &'a SpanTable) -> Box<dyn Fn(usize) -> bool + 'a> {
     match test {
         Test::Word(word) => {
-            let holds = |text: &str| holds(text, word);
-            let (services, names) = (services(table, &holds), names(table, &holds));
+            let names = names(table, &|text| holds(text, word));
             let sets = label_sets(table, &|set| {
-                let texts = [set.operation, set.instance, set.peer, set.message];
-                texts.iter().any(|&it| names.has(it as usize))
+                let has = |(_, field): &(&str, Field)| names.has(text_of(set, *field) as usize);
+                FIELDS.iter().any(has)
             });
             let trace = table.find_trace(word);
-            Box::new(move |at| {
-                services.has(table.service[at].0.into())
-                    || sets.has(table.labels[at] as usize)
-                    || Some(table.rank[at]) == trace
-            })
+            Box::new(move |at| sets.has(table.labels[at] as usize) || Some(table.rank[at]) == trace)
         }
         Test::Is(field, value) => texts(table, *field, &|text| text.eq_ignore_ascii_case(value)),
         Test::Like(field, value) => texts(table, *field, &|text| is_like(text, value)),
@@ -183,24 +178,14 @@ fn texts<'a>(
     field: Field,
     is_such: &dyn Fn(&str) -> bool,
 ) -> Box<dyn Fn(usize) -> bool + 'a> {
-    if field == Field::Service {
-        let services = services(table, is_such);
-        return Box::new(move |at| services.has(table.service[at].0.into()));
-    }
     let names = names(table, is_such);
-    let is_such = |set: &LabelSet| text_of(set, field).is_some_and(|it| names.has(it as usize));
-    let sets = label_sets(table, &is_such);
+    let sets = label_sets(table, &|set| names.has(text_of(set, field) as usize));
     Box::new(move |at| sets.has(table.labels[at] as usize))
 }
 
 fn label_sets(table: &SpanTable, is_such: &dyn Fn(&LabelSet) -> bool) -> Bits {
     let sets = table.label_sets.all();
     Bits::of(sets.len(), &|at| is_such(&sets[at]))
-}
-
-fn services(table: &SpanTable, is_such: &dyn Fn(&str) -> bool) -> Bits {
-    let names: Vec<&str> = table.services().map(|it| it.1).collect();
-    Bits::of(names.len(), &|at| is_such(names[at]))
 }
 
 fn names(table: &SpanTable, is_such: &dyn Fn(&str) -> bool) -> Bits {

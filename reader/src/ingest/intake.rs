@@ -549,14 +549,8 @@ impl Intake {
         if many && !self.outcome_told {
             self.issues.note(Code::NoStatus, None, None, None);
         }
-        if many
-            && self
-                .rows
-                .label_sets
-                .all()
-                .iter()
-                .all(|it| it.service == Strings::EMPTY)
-        {
+        let mut sets = self.rows.label_sets.all().iter();
+        if many && sets.all(|it| it.service == Strings::EMPTY) {
             self.issues.note(Code::NoService, None, None, None);
         }
         if plan.exporter.rows_are_ends_of_calls {
