@@ -274,7 +274,7 @@ pub fn abandoned(table: &SpanTable) -> Vec<Abandoned> {
     };
     let mut found: Vec<Abandoned> = table.services().map(nothing).collect();
     for at in (0..table.len() as u32).map(SpanIdx) {
-        if let Some(late) = late_ns(table, at) {
+        if let Some(late) = abandoned_ns(table, at) {
             let it = &mut found[table.service[at.0 as usize].0 as usize];
             it.calls += 1;
             it.total_ns = it.total_ns.saturating_add(late);
@@ -291,8 +291,8 @@ pub fn abandoned(table: &SpanTable) -> Vec<Abandoned> {
     })
 }
 
-/// How long a span that another service called went on after the first of its callers had ended.
-fn late_ns(table: &SpanTable, span: SpanIdx) -> Option<u64> {
+/// How long a span that another service called went on after the first of its callers had ended, nanoseconds. O(depth).
+pub fn abandoned_ns(table: &SpanTable, span: SpanIdx) -> Option<u64> {
     let Parent::Span(mut caller) = table.parent(span) else {
         return None;
     };

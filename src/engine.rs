@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use halfopen::Config;
 
+use crate::advise::abandoned_ns;
 use crate::calls::{Calls, Edge};
 use crate::dataset::Dataset;
 use crate::files::Files;
@@ -35,7 +36,7 @@ use crate::rates::Rates;
 use crate::replay::{self, Replay};
 use crate::rows::{Kind, NONE, SpanRows, UNKNOWN_DURATION};
 use crate::scene;
-use crate::spans::{Parent, Rank, SpanIdx};
+use crate::spans::{Parent, Rank, SpanIdx, SpanTable};
 use crate::turns::Work;
 use crate::view::{ColorBy, MILLI, Source, Viewport};
 
@@ -782,6 +783,8 @@ impl Engine {
             start: table.start[at],
             duration: Some(table.duration[at]).filter(|&it| it != UNKNOWN_DURATION),
             late_ns: served.filter(|&late| late > 0),
+            waited_ns: waited_ns(table, span),
+            abandoned_ns: abandoned_ns(table, span),
             row: table.row[at],
             depth,
             orphan: table.parent(span) == Parent::Missing,
@@ -888,6 +891,21 @@ impl Underway {
             text,
             unmapped,
         });
+    }
+}
+
+/// How long after its call a span of another service began, where clocks agree.
+fn waited_ns(table: &SpanTable, span: SpanIdx) -> Option<u64> {
+    let at = span.0 as usize;
+    match table.parent(span) {
+        Parent::Span(call)
+            if table.service[call.0 as usize] != table.service[at]
+                && table.kind[call.0 as usize] != Kind::Producer =>
+        {
+            let waited = table.start[at].saturating_sub(table.start[call.0 as usize]);
+            u64::try_from(waited).ok().filter(|&it| it > 0)
+        }
+        _ => None,
     }
 }
 

@@ -28,6 +28,7 @@ pub mod retries;
 pub mod samples;
 pub mod scene;
 pub mod spans;
+pub mod standing;
 pub mod supposed;
 pub mod tiers;
 pub mod timeline;

@@ -77,6 +77,8 @@ pub struct Question {
     pub grid: [u8; 2],
     /// See [`View::simulate`].
     pub simulate: Option<String>,
+    /// The id of the trace that is meant.
+    pub trace: Option<String>,
 }
 
 impl Question {
@@ -91,6 +93,7 @@ impl Question {
             viewport: view.viewport,
             grid: view.grid,
             simulate: view.simulate.clone(),
+            trace: view.trace.clone(),
         }
     }
 }
@@ -108,6 +111,8 @@ pub enum Topic {
     Compare,
     /// What would have helped: runs of a scenario, as it was and with remedies.
     Simulated,
+    /// Where the picked trace stands among all.
+    Standing,
 }
 
 /// What was worked out.
@@ -653,6 +658,11 @@ pub struct SpanLabel {
     /// How much of the deepest server span below this client span lies after its end: work for nobody.
     /// `None` when it does not, or this is no client span.
     pub late_ns: Option<u64>,
+    /// How long after its call a span of another service began, on its way and in queues: nanoseconds.
+    pub waited_ns: Option<u64>,
+    /// How much of it lies after the end of the first of its callers that gave up, nanoseconds: see
+    /// [`abandoned_ns`](crate::advise::abandoned_ns).
+    pub abandoned_ns: Option<u64>,
     /// The row in its file.
     pub row: u32,
     /// Levels below the root of its trace.

@@ -201,6 +201,19 @@ fn key(app: &App, event: &KeyboardEvent) {
     Event::stop_propagation(event);
 }
 
+/// Means only spans that this test means, too.
+pub fn narrow(app: &App, test: &str) {
+    let before = app.state().view.filter.clone().unwrap_or_default();
+    if before.contains(test) {
+        return;
+    }
+    let narrowed = match before.trim() {
+        "" => test.to_owned(),
+        before => ["(", before, ") ", test].concat(),
+    };
+    app.change(Gesture::Step, |view| view.filter = Some(narrowed));
+}
+
 /// Picks the trace of the next match, or of the one before.
 pub fn step(app: &App, back: bool) {
     if app.state().view.filter.is_some()

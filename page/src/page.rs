@@ -380,7 +380,7 @@ impl App {
                 }
             }
             Reply::Trace(detail) => trace::arrived(self, id, detail.map(|it| *it)),
-            Reply::Row(blocks) => row::arrived(self, id, &blocks),
+            Reply::Row(blocks) => row::arrived(self, id, blocks),
             Reply::Completion(from, proposed) => filter::completed(self, id, from, proposed),
             Reply::Ranks(ranks) => seek::arrived(self, id, ranks),
             Reply::Working(topic, progress) => panes::working(self, id, topic, progress),

@@ -11,7 +11,7 @@ use web_sys::{Element, HtmlElement, HtmlSelectElement};
 
 use crate::history::Gesture;
 use crate::page::App;
-use crate::{breaker, dom, herds, supposed, trace};
+use crate::{breaker, dom, filter, header, herds, supposed, trace};
 use herdscope::format;
 use herdscope::messages::{Answer, Question, Request, Topic};
 use herdscope::panes::{Act, Block, Cell};
@@ -25,7 +25,7 @@ pub struct Panes {
     asked: RefCell<AllAsked>,
 }
 
-type AllAsked = [Option<Asked>; 5];
+type AllAsked = [Option<Asked>; 6];
 
 impl Panes {
     #[inline(never)]
@@ -49,12 +49,13 @@ struct Asked {
 }
 
 /// The topics, and the element that their blocks fill.
-const TOPICS: [(Topic, &str); 5] = [
+const TOPICS: [(Topic, &str); 6] = [
     (Topic::Happened, "happened"),
     (Topic::WhatIf, "what-if"),
     (Topic::Timeouts, "timeouts"),
     (Topic::Compare, "compare"),
     (Topic::Simulated, "simulated"),
+    (Topic::Standing, "standing"),
 ];
 
 fn place(topic: Topic) -> usize {
@@ -179,6 +180,7 @@ fn wanted(view: &View, topic: Topic, begun: bool) -> Option<Question> {
         viewport: None,
         grid: GRID,
         simulate: None,
+        trace: None,
         ..all.clone()
     };
     let shown = |pane: Pane, question: Question| (view.pane == pane).then_some(question);
@@ -212,6 +214,13 @@ fn wanted(view: &View, topic: Topic, begun: bool) -> Option<Question> {
         Topic::Simulated => (begun || all.simulate.is_some()).then_some(Question {
             breaker: all.breaker,
             simulate: all.simulate,
+            shared: false,
+            ..edge
+        }),
+        // What was begun for a trace that is let go ends.
+        Topic::Standing => (begun || all.trace.is_some()).then_some(Question {
+            trace: all.trace.filter(|_| view.pane == Pane::Trace),
+            edge: None,
             shared: false,
             ..edge
         }),
@@ -265,7 +274,8 @@ pub fn arrived(app: &App, id: u32, answer: Answer) {
     app.show_state();
 }
 
-fn press(app: &App, act: Act) {
+/// Does what a press on a figure does.
+pub fn press(app: &Rc<App>, act: Act) {
     match act {
         Act::Settings(text) => app.change(Gesture::Step, |view| {
             view.breaker = Some(text);
@@ -279,11 +289,13 @@ fn press(app: &App, act: Act) {
             viewport::zoom(it, [0.5, 0.5], 1.1, Axes::Both, limits)
         }),
         Act::Trace(id) => trace::go_to(app, id),
+        Act::Filter(test) => filter::narrow(app, &test),
+        Act::Copy(text) => header::copy(app, "trace-copy", &text, "What it says, to copy:"),
     }
 }
 
 /// The acts of blocks, in the order in which they are laid out.
-fn acts(blocks: &[Block]) -> impl Iterator<Item = &Act> {
+pub fn acts(blocks: &[Block]) -> impl Iterator<Item = &Act> {
     let rows = blocks.iter().flat_map(|it| match it {
         Block::Table { rows, .. } => rows.as_slice(),
         _ => &[],

@@ -1,12 +1,13 @@
-//! What the row of a span says, below the span in the list of its trace.
+//! What the row of a span says, below the span in the list of its trace; it can be searched.
 //!
 //! Invariants: at most one span is open, and it shows its own row, a sentence, or that it is being read; what is
 //! asked for another, or not any more, is let go.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use web_sys::{Element, HtmlElement};
+use wasm_bindgen::JsCast;
+use web_sys::{Element, HtmlElement, HtmlInputElement};
 
 use crate::dom::{self, Dom};
 use crate::page::App;
@@ -14,9 +15,16 @@ use crate::panes;
 use herdscope::messages::Request;
 use herdscope::panes::Block;
 
-/// The row that is under way, by the id of its request.
+/// The row of the span that is open.
 #[derive(Default)]
-pub struct Row(Cell<Option<u32>>);
+pub struct Row {
+    /// It is under way, by the id of its request.
+    asked: Cell<Option<u32>>,
+    said: RefCell<Vec<Block>>,
+}
+
+/// So many lines are searched by eye.
+const FEW: u32 = 8;
 
 pub fn install(app: &Rc<App>) {
     app.on("trace-spans", "click", |app, event| {
@@ -26,8 +34,33 @@ pub fn install(app: &Rc<App>) {
             if !was_open {
                 open(app, &button);
             }
+        } else if let Some(nth) = dom::pressed(event, "data-act") {
+            let said = app.row.said.borrow();
+            let act = panes::acts(&said)
+                .nth(nth.parse().unwrap_or(usize::MAX))
+                .cloned();
+            drop(said);
+            if let Some(act) = act {
+                panes::press(app, act);
+            }
         }
     });
+    app.on("trace-spans", "input", |app, event| {
+        if let Some(field) = dom::closest(event, "#cells input") {
+            let field: HtmlInputElement = field.unchecked_into();
+            show_lines_with(app, &field.value().to_lowercase());
+        }
+    });
+}
+
+/// Shows the lines of the row that hold a text.
+fn show_lines_with(app: &App, part: &str) {
+    let lines = app.dom.html("cells").get_elements_by_tag_name("tr");
+    for line in (0..lines.length()).filter_map(|at| lines.item(at)) {
+        let text = line.text_content().unwrap_or_default().to_lowercase();
+        let line: HtmlElement = line.unchecked_into();
+        line.set_hidden(!text.contains(part));
+    }
 }
 
 /// What opens and closes a span.
@@ -65,7 +98,7 @@ fn open(app: &App, button: &Element) {
         return;
     };
     let asked = app.client.open(&Request::Row(Some(at)), file.as_slice());
-    app.row.0.set(app.report(asked));
+    app.row.asked.set(app.report(asked));
     dom::flag(button, "aria-expanded", true);
     if let Ok(Some(line)) = button.closest("li") {
         let cells = app.dom.add(&line, "div", "", "Reading its row …");
@@ -76,7 +109,7 @@ fn open(app: &App, button: &Element) {
 
 /// Closes the span that is open.
 pub fn close(app: &App) {
-    if app.row.0.take().is_some() {
+    if app.row.asked.take().is_some() {
         app.report(app.client.send(&Request::Row(None)));
     }
     if let Some(cells) = app.dom.document.get_element_by_id("cells") {
@@ -89,9 +122,20 @@ pub fn close(app: &App) {
 }
 
 /// The engine's answer.
-pub fn arrived(app: &App, id: u32, blocks: &[Block]) {
-    if app.row.0.get() == Some(id) {
-        app.row.0.set(None);
-        panes::render(app, "cells", blocks);
+pub fn arrived(app: &App, id: u32, blocks: Vec<Block>) {
+    if app.row.asked.get() != Some(id) {
+        return;
+    }
+    app.row.asked.set(None);
+    panes::render(app, "cells", &blocks);
+    app.row.said.replace(blocks);
+    let cells = app.dom.html("cells");
+    if cells.get_elements_by_tag_name("tr").length() > FEW {
+        let field = app.dom.new_element("input", "", "");
+        dom::set(&field, "type", "text");
+        dom::set(&field, "placeholder", "search in this row");
+        dom::set(&field, "aria-label", "Search in this row");
+        // It stands above the lines.
+        app.report(cells.prepend_with_node_1(&field));
     }
 }

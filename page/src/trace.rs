@@ -53,6 +53,8 @@ pub fn install(app: &Rc<App>) {
     app.on("trace-show", "click", |app, _| {
         show(app);
     });
+    app.on("trace-above", "click", |app, _| step(app, false));
+    app.on("trace-below", "click", |app, _| step(app, true));
     app.on("trace-clear", "click", |app, _| {
         app.change(Gesture::Step, |view| view.trace = None);
     });
@@ -242,6 +244,21 @@ pub fn more(label: &SpanLabel) -> Vec<String> {
             format::duration(late)
         ));
     }
+    if let Some(waited) = label.waited_ns {
+        lines.push(format!(
+            "began {} after it was called",
+            format::duration(waited)
+        ));
+    }
+    if let Some(abandoned) = label.abandoned_ns {
+        let all = label.duration.is_some_and(|it| it <= abandoned);
+        let part = if all {
+            "all".to_owned()
+        } else {
+            format::duration(abandoned)
+        };
+        lines.push([&part, " of it for nobody: a caller had given up"].concat());
+    }
     let mut facts = vec![format!("at {}", format::time_of_day(label.start, 6))];
     facts.extend(label.instance.clone());
     facts.push(format!("row {}", format::count(label.row.into())));
@@ -350,8 +367,13 @@ fn lane(app: &App, detail: &TraceDetail, label: &SpanLabel) -> HtmlElement {
     let bar = app
         .dom
         .new_element("i", if success { "" } else { "hatched" }, "");
-    dom::style(&bar, "--from", &share((label.start - detail.start) as f64));
-    dom::style(&bar, "--width", &share(label.duration.unwrap_or(0) as f64));
+    let begins = (label.start - detail.start) as f64;
+    let lasts = label.duration.unwrap_or(0) as f64;
+    let place = |it: &HtmlElement, from: f64, ns: f64| {
+        dom::style(it, "--from", &share(from));
+        dom::style(it, "--width", &share(ns));
+    };
+    place(&bar, begins, lasts);
     let swatch = match label.outcome.as_str() {
         "success" => color(label.swatch),
         "timed_out" => color(Swatch::TimedOut),
@@ -360,5 +382,15 @@ fn lane(app: &App, detail: &TraceDetail, label: &SpanLabel) -> HtmlElement {
     dom::style(&bar, "--swatch", &swatch);
     let lane = app.dom.new_element("div", "lane", "");
     dom::fill(&lane, &[&bar]);
+    // What is not its own work: until it began, and since somebody gave up.
+    if let Some(ns) = label.waited_ns {
+        let waited = app.dom.add(&lane, "i", "waited", "");
+        place(&waited, begins - ns as f64, ns as f64);
+    }
+    if let Some(ns) = label.abandoned_ns {
+        let abandoned = (ns as f64).min(lasts);
+        let late = app.dom.add(&lane, "i", "abandoned", "");
+        place(&late, begins + lasts - abandoned, abandoned);
+    }
     lane
 }

@@ -6,8 +6,10 @@
 use super::Engine;
 use crate::dataset::Dataset;
 use crate::files::FileFacts;
+use crate::filter::{self, Field};
 use crate::ingest::row::{Again, Places};
 use crate::panes::{self, Block};
+use crate::rows::NONE;
 use crate::spans::{Rank, SpanIdx};
 use crate::view::Source;
 
@@ -16,6 +18,8 @@ pub struct Row {
     again: Again,
     trace: String,
     span: String,
+    /// What the table keeps of the span.
+    kept: Vec<(Field, String)>,
     name: String,
     /// Where its file is, if it is at an address.
     pub url: Option<String>,
@@ -50,6 +54,7 @@ impl Engine {
                     again,
                     trace: String::from(&*data.table.trace_id(rank(data, span))),
                     span: String::from(&*data.table.span_id(SpanIdx(span))),
+                    kept: kept(data, span),
                     name: facts.name.clone(),
                     url,
                 });
@@ -69,6 +74,19 @@ impl Engine {
 
 fn rank(data: &Dataset, span: u32) -> Rank {
     data.table.rank[span as usize]
+}
+
+fn kept(data: &Dataset, span: u32) -> Vec<(Field, String)> {
+    let table = &data.table;
+    let set = table.label_sets.get(table.labels[span as usize]);
+    let texts = filter::FIELDS.iter().map(|&(_, field)| {
+        let text = filter::matches::text_of(set, field);
+        (field, text)
+    });
+    let texts = texts.filter(|it| it.1 != NONE);
+    texts
+        .map(|(field, text)| (field, table.names.get(text).to_owned()))
+        .collect()
 }
 
 /// Which of the files a span stands in.
@@ -91,7 +109,7 @@ impl Row {
     #[inline(never)]
     pub fn finish(self) -> Result<Vec<Block>, String> {
         match self.again.finish(&self.trace, &self.span) {
-            Some(cells) => Ok(panes::row(cells)),
+            Some(cells) => Ok(panes::row(cells, &self.kept)),
             None => Err([
                 &self.name,
                 " has changed since it was read: the row of this span is not where it was. Open it again.",

@@ -15,6 +15,7 @@ use crate::messages::{Answer, Question, Topic};
 use crate::observed::{self, Fitting, Observed};
 use crate::panes::{self, Block, Callers};
 use crate::scene;
+use crate::standing::Counting;
 use crate::what_if::{Cases, Grid, KEYS};
 
 /// A question, and how far the work on it is.
@@ -31,6 +32,7 @@ enum Stage {
     Edges(Vec<EdgeAdvice>),
     Cases(Box<(Cases, Option<Grid>)>),
     Simulating(Box<Simulating>),
+    Counting(Box<Counting>),
 }
 
 /// What a step came to.
@@ -64,6 +66,7 @@ impl Engine {
             Topic::WhatIf => self.step_what_if(task),
             Topic::Compare => self.compare(task),
             Topic::Simulated => self.step_simulated(task),
+            Topic::Standing => self.step_standing(task),
         }
     }
 
@@ -217,6 +220,27 @@ impl Engine {
         let comparison = compare::compare(&self.loaded.table, calls, selected);
         let blocks = panes::compare(&comparison, comparison.outside.spans == 0);
         done(Topic::Compare, Vec::new(), blocks)
+    }
+
+    fn step_standing(&self, task: &mut Task) -> Step {
+        let table = &self.loaded.table;
+        let mut counting = match std::mem::replace(&mut task.stage, Stage::Begun) {
+            Stage::Counting(counting) => counting,
+            _ => {
+                let trace = task.question.trace.as_deref();
+                match trace.and_then(|it| table.find_trace(it)) {
+                    Some(rank) => Box::new(Counting::new(table, rank)),
+                    None => return done(Topic::Standing, Vec::new(), Vec::new()),
+                }
+            }
+        };
+        if counting.step(table) {
+            let progress = counting.progress(table);
+            task.stage = Stage::Counting(counting);
+            return Step::More(progress);
+        }
+        let blocks = panes::standing(table, &counting.finish(table));
+        done(Topic::Standing, Vec::new(), blocks)
     }
 
     fn step_timeouts(&mut self, task: &mut Task) -> Step {

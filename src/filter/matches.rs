@@ -109,7 +109,7 @@ impl<'a> Bound<'a> {
 }
 
 /// The text that labels have in a field, in the table's names.
-pub(super) fn text_of(set: &LabelSet, field: Field) -> u32 {
+pub(crate) fn text_of(set: &LabelSet, field: Field) -> u32 {
     match field {
         Field::Service => set.service,
         Field::Operation => set.operation,

@@ -8,6 +8,7 @@ mod compare;
 mod happened;
 mod row;
 mod simulated;
+mod standing;
 mod timeouts;
 mod what_if;
 
@@ -17,6 +18,7 @@ pub use self::compare::compare;
 pub use self::happened::{happened, range, withheld};
 pub use self::row::row;
 pub use self::simulated::simulated;
+pub use self::standing::standing;
 pub use self::timeouts::{Callers, MOST_EDGES, asked_pool, censored, in_flight, timeouts};
 pub use self::what_if::what_if;
 use crate::view::Viewport;
@@ -74,6 +76,10 @@ pub enum Act {
     Look(Viewport),
     /// Picks the trace of this id.
     Trace(String),
+    /// Means only spans that this test of a filter means, too.
+    Filter(String),
+    /// Copies this.
+    Copy(String),
 }
 
 impl From<String> for Cell {

@@ -1,10 +1,12 @@
 //! All that the row of a span says.
 
-use super::Block;
+use super::{Act, Block, Cell};
+use crate::filter::{Field, Filter, Test};
 use crate::ingest::row::Said;
 
-/// A table of the cells, and one of the attributes of each column that holds some.
-pub fn row(said: Vec<Said>) -> Vec<Block> {
+/// A table of the cells, and one of the attributes of each column that holds some. A cell that says what the table
+/// `kept` of the span leads to the spans that say the same; all can be copied.
+pub fn row(said: Vec<Said>, kept: &[(Field, String)]) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let mut rows = Vec::new();
     let mut of = String::new();
@@ -18,7 +20,13 @@ pub fn row(said: Vec<Said>) -> Vec<Block> {
             blocks.push(Block::Heading(column.clone()));
             of = column;
         }
-        rows.push(vec![name.into(), text.into()]);
+        let field = kept.iter().find(|it| it.1 == text && !text.is_empty());
+        let test = field.map(|it| Filter::Test(Test::Is(it.0, text.clone())).to_string());
+        rows.push(vec![
+            name.into(),
+            Cell::with(text.clone(), test.map(Act::Filter)),
+            Cell::with("copy".to_owned(), Some(Act::Copy(text))),
+        ]);
     }
     blocks.push(table(rows));
     blocks

@@ -30,6 +30,7 @@ mod retries;
 mod row;
 mod samples;
 mod simulate;
+mod standing;
 mod supposed;
 mod table;
 mod twins;

@@ -14,6 +14,8 @@ suite!(
     a_trace_is_let_go_and_shown,
     times_are_whole_nanoseconds,
     a_span_opens_to_its_row,
+    a_row_is_searched_and_copied_and_leads_to_others_like_it,
+    a_trace_has_a_place_and_neighbours,
     the_span_that_is_picked_is_open,
     a_file_without_rows_says_so,
     a_file_that_has_changed_shows_no_row,
@@ -297,12 +299,12 @@ fn mark(page: &Page, trace: &str) -> Result<()> {
     page.wait_until_still()
 }
 
-/// What is said below a span, once it is there: a line for each row of its tables.
+/// What is said below a span, once it is there: a line for each row of its tables, without what can be done about it.
 fn said(page: &Page) -> Result<String> {
     page.wait_for("document.querySelector('#cells tr, #cells p')")?;
     page.string(
         "[...document.querySelectorAll('#cells tr, #cells h3, #cells p')] \
-         .map((it) => [...it.childNodes].map((it) => it.textContent).join('=')) \
+         .map((it) => [...it.childNodes].slice(0, 2).map((it) => it.textContent).join('=')) \
          .filter((it) => it).join('|')",
     )
 }
@@ -348,6 +350,81 @@ fn a_span_opens_to_its_row(page: &mut Page) -> Result<()> {
         page.must_be_silent()?;
     }
     Ok(())
+}
+
+fn a_row_is_searched_and_copied_and_leads_to_others_like_it(page: &mut Page) -> Result<()> {
+    let folder = Folder::new()?;
+    page.allow_clipboard()?;
+    page.show("/")?;
+    page.drop_file(&folder.write("plain.csv", table())?, OPEN)?;
+    page.wait_for_file("plain.csv")?;
+    mark(page, "trace101")?;
+    page.click("#trace-spans li:nth-child(2) .open")?;
+    assert_eq!(said(page)?, SAID);
+    let shown = "[...document.querySelectorAll('#cells tr')].filter((it) => !it.hidden) \
+                 .flatMap((it) => it.firstChild?.textContent ?? []).join()";
+    page.write("#cells input", "SELECT")?;
+    assert_eq!(page.string(shown)?, "db.statement");
+    let line = |name: &str, nth: u8| {
+        format!(
+            "[...document.querySelectorAll('#cells tr')].find((it) => it.firstChild?.textContent == '{name}') \
+             .querySelectorAll('button')[{nth}].click()"
+        )
+    };
+    page.run(&line("db.statement", 0), Vec::new())?;
+    page.wait_for("document.getElementById('trace-copy').textContent.includes('Copied')")?;
+    assert_eq!(page.clipboard()?, "SELECT 101");
+    page.write("#cells input", "")?;
+    assert_eq!(page.string(shown)?.split(',').count(), 9 + 2);
+    // What the table keeps can be filtered by, beside what the filter says.
+    page.run(&line("service.name", 0), Vec::new())?;
+    let of = |filter: &'static str| move |view: &View| view.filter.as_deref() == Some(filter);
+    page.wait_for_view("a filter", of("service=called"))?;
+    page.run(&line("name", 0), Vec::new())?;
+    page.wait_for_view("both", of("(service=called) operation=GET"))?;
+    page.wait_until_still()?;
+    assert_eq!(page.text("#filter-count")?, "102 spans in 102 traces");
+    page.run(&line("name", 0), Vec::new())?;
+    page.back()?;
+    page.wait_for_view("the one before", of("service=called"))?;
+    page.must_be_silent()
+}
+
+fn a_trace_has_a_place_and_neighbours(page: &mut Page) -> Result<()> {
+    let truth = Truth::of_sample()?;
+    let detail = a_trace(truth)?;
+    page.show(&format!(
+        "/#v=1&src=sample:incident&pane=trace&trace={}",
+        detail.trace_id
+    ))?;
+    page.wait_for("document.querySelector('#standing table')")?;
+    let place = page.text("#standing")?;
+    let took = format::duration((detail.end - detail.start) as u64);
+    assert!(
+        place.starts_with(&format!("Its {took} are longer than")),
+        "{place}"
+    );
+    // Waits and work for nobody are drawn where their words stand.
+    for (lane, words) in [
+        (".lane .waited", "after it was called"),
+        (".lane .abandoned", "for nobody"),
+    ] {
+        let agrees = format!(
+            "[...document.querySelectorAll('#trace-spans > li')] \
+             .every((it) => !!it.querySelector('{lane}') == it.textContent.includes('{words}'))"
+        );
+        assert_eq!(page.value(&agrees)?, true, "{words}");
+    }
+    page.click("#trace-below")?;
+    let below = truth.trace_of_rank(i64::from(detail.rank) + 1);
+    let below = below.ok_or("no trace below")?.trace_id;
+    page.wait_for_view("the one below", |view| view.trace.as_ref() == Some(&below))?;
+    page.click("#trace-above")?;
+    page.wait_for_view("it again", |view| {
+        view.trace.as_ref() == Some(&detail.trace_id)
+    })?;
+    page.wait_until_still()?;
+    page.must_be_silent()
 }
 
 fn the_span_that_is_picked_is_open(page: &mut Page) -> Result<()> {
