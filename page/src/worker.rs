@@ -50,8 +50,8 @@ struct Thread {
     task_turns: Turns,
     /// The row that is being read again, by the id of its request.
     row: Cell<u32>,
-    /// How far the page was told that the work is.
-    reported: Cell<Option<(Topic, [u32; 2])>>,
+    /// When the page was last told how far the work is.
+    reported: Cell<f64>,
 }
 
 /// A reading, and where in it the file is that is being read.
@@ -79,7 +79,7 @@ pub fn start() -> Result<(), JsValue> {
         tasks: RefCell::default(),
         task_turns: Turns::new()?,
         row: Cell::new(0),
-        reported: Cell::new(None),
+        reported: Cell::new(0.0),
     });
     let listener = thread.clone();
     let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
@@ -199,14 +199,7 @@ impl Thread {
             _ => false,
         };
         let id = *id;
-        let news = match &reply {
-            Some(Reply::Working(topic, progress)) => {
-                let news = Some((*topic, *progress));
-                self.reported.replace(news) != news
-            }
-            reply => reply.is_some(),
-        };
-        if let Some(reply) = reply.filter(|_| news) {
+        if let Some(reply) = reply.filter(|it| self.is_news(it)) {
             self.reply(id, &reply);
         }
         // The others have their turn: a long one keeps nobody waiting.
@@ -215,6 +208,19 @@ impl Thread {
             false => drop(tasks.pop_front()),
         }
         goes_on
+    }
+
+    /// How far work is, the page is told now and then, all else at once.
+    fn is_news(&self, reply: &Reply) -> bool {
+        if !matches!(reply, Reply::Working(..)) {
+            return true;
+        }
+        let now = self.now();
+        let due = now - self.reported.get() >= REPORT_MS;
+        if due {
+            self.reported.set(now);
+        }
+        due
     }
 
     fn cancel(&self) {
