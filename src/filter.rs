@@ -17,7 +17,7 @@ use crate::ingest::time::print_duration;
 use crate::rows::Kind;
 
 pub use self::bits::Bits;
-pub use self::matches::Matches;
+pub use self::matches::{Matches, holds};
 
 /// Which spans are meant. `All` and `Any` have two parts or more.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -237,6 +237,11 @@ impl Display for Test {
 
 fn name<T: PartialEq>(names: &[(&'static str, T)], of: T) -> &'static str {
     names.iter().find(|it| it.1 == of).map_or("", |it| it.0)
+}
+
+/// The test whether a field is a text, as it is written.
+pub fn is(field: Field, text: &str) -> String {
+    [name(&FIELDS, field), "=", &quoted(text)].concat()
 }
 
 /// A text as it is written, in quotes where it would be taken for something else.

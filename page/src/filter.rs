@@ -17,6 +17,7 @@ use crate::history::Gesture;
 use crate::page::App;
 use crate::trace;
 use herdscope::filter::Filter;
+use herdscope::filter::holds;
 use herdscope::format;
 use herdscope::messages::{Request, Scene};
 
@@ -204,7 +205,7 @@ fn key(app: &App, event: &KeyboardEvent) {
 /// Means only spans that this test means, too.
 pub fn narrow(app: &App, test: &str) {
     let before = app.state().view.filter.clone().unwrap_or_default();
-    if before.contains(test) {
+    if holds(&before, test) {
         return;
     }
     let narrowed = match before.trim() {

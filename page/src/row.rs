@@ -12,6 +12,7 @@ use web_sys::{Element, HtmlElement, HtmlInputElement};
 use crate::dom::{self, Dom};
 use crate::page::App;
 use crate::panes;
+use herdscope::filter::holds;
 use herdscope::messages::Request;
 use herdscope::panes::Block;
 
@@ -48,7 +49,7 @@ pub fn install(app: &Rc<App>) {
     app.on("trace-spans", "input", |app, event| {
         if let Some(field) = dom::closest(event, "#cells input") {
             let field: HtmlInputElement = field.unchecked_into();
-            show_lines_with(app, &field.value().to_lowercase());
+            show_lines_with(app, &field.value());
         }
     });
 }
@@ -57,9 +58,9 @@ pub fn install(app: &Rc<App>) {
 fn show_lines_with(app: &App, part: &str) {
     let lines = app.dom.html("cells").get_elements_by_tag_name("tr");
     for line in (0..lines.length()).filter_map(|at| lines.item(at)) {
-        let text = line.text_content().unwrap_or_default().to_lowercase();
+        let text = line.text_content().unwrap_or_default();
         let line: HtmlElement = line.unchecked_into();
-        line.set_hidden(!text.contains(part));
+        line.set_hidden(!holds(&text, part));
     }
 }
 

@@ -20,9 +20,7 @@ use crate::{dom, wire};
 use herdscope::clickhouse::Query;
 use herdscope::engine::{Engine, Step, Task, Turn};
 use herdscope::ingest::Told;
-use herdscope::messages::{
-    FrameRequest, Input, Opening, Progress, Question, Reply, Request, Topic,
-};
+use herdscope::messages::{FrameRequest, Input, Opening, Progress, Question, Reply, Request};
 use herdscope::samples::Sampling;
 use herdscope::view::Source;
 

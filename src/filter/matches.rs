@@ -193,9 +193,9 @@ fn names(table: &SpanTable, is_such: &dyn Fn(&str) -> bool) -> Bits {
     Bits::of(names.len(), &|at| is_such(names.get(at as u32)))
 }
 
-/// Whether a text holds another, whatever the case of letters.
+/// Whether a text holds another, whatever the case of letters (of ASCII). O(product of the lengths), at worst.
 #[inline(never)]
-pub(super) fn holds(text: &str, part: &str) -> bool {
+pub fn holds(text: &str, part: &str) -> bool {
     let (text, part) = (text.as_bytes(), part.as_bytes());
     part.is_empty()
         || text

@@ -1,7 +1,7 @@
 //! All that the row of a span says.
 
 use super::{Act, Block, Cell};
-use crate::filter::{Field, Filter, Test};
+use crate::filter::{self, Field};
 use crate::ingest::row::Said;
 
 /// A table of the cells, and one of the attributes of each column that holds some. A cell that says what the table
@@ -21,7 +21,7 @@ pub fn row(said: Vec<Said>, kept: &[(Field, String)]) -> Vec<Block> {
             of = column;
         }
         let field = kept.iter().find(|it| it.1 == text && !text.is_empty());
-        let test = field.map(|it| Filter::Test(Test::Is(it.0, text.clone())).to_string());
+        let test = field.map(|it| filter::is(it.0, &text));
         rows.push(vec![
             name.into(),
             Cell::with(text.clone(), test.map(Act::Filter)),
