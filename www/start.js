@@ -1,12 +1,18 @@
 // The page's start: the glue is fetched, and the engine, which arrives packed with xz and is compiled while it
-// is unpacked, whatever the host takes it for. `cargo xtask pack` writes this into index.html. What goes wrong
-// before there is a program that could say so is said here.
-const start = async (glue, engine, unpacker) => {
-  const fetched = async (address) => {
-    const response = await fetch(address);
-    if (!response.ok) throw Error(`${response.status} for ${response.url}`);
-    return response;
+// is unpacked, whatever the host takes it for. `cargo xtask pack` writes this into index.html, and the call with each
+// file's name and what it has to hash to. What goes wrong before there is a program that could say so, or after it has
+// stopped, is here.
+const start = async (...files) => {
+  const find = (selector) => document.querySelector(selector);
+  for (const button of ["#update", "#reload"]) find(button).onclick = () => location.reload();
+
+  // The browser does not tell a file that is another from one that is not there.
+  const refused = async (address) => {
+    const { ok, status, url } = await fetch(address, { cache: "no-cache" }).catch(() => ({}));
+    if (!url) throw Error(`${address} cannot be fetched: there is no connection to the host`);
+    throw Error(ok ? `${url} is not the file that this page was built with` : `${status} for ${url}`);
   };
+  const fetched = ([address, integrity]) => fetch(address, { integrity }).catch(() => refused(address));
 
   // The browser's own error says no more than that a stream has failed.
   let why;
@@ -53,17 +59,30 @@ const start = async (glue, engine, unpacker) => {
     return new Response(new ReadableStream({ start }), { headers });
   };
 
+  // Kept on this device, where the browser does that: see www/sw.js.
+  const keep = async () => {
+    const { serviceWorker } = navigator;
+    serviceWorker.onmessage = ({ data }) => {
+      find("#update").hidden = data == document.documentElement.dataset.version;
+    };
+    await serviceWorker.register("sw.js");
+  };
+
   try {
-    const files = [engine, unpacker].filter(Boolean).map(fetched);
+    const style = find("link[rel=stylesheet]");
+    if (!style.sheet?.cssRules.length) await refused(style.href);
+    const [glue, ...modules] = files;
     const [{ default: init }, module] = await Promise.all([
-      import(glue),
-      Promise.all(files).then(([packed, module]) => (module ? unpacked(packed, module) : packed)),
+      import(glue[0]).catch(() => refused(glue[0])),
+      Promise.all(modules.map(fetched)).then(([packed, module]) => (module ? unpacked(packed, module) : packed)),
     ]);
     await init({ module_or_path: module });
+    // Where it does not, everything is fetched each time, as before.
+    keep().catch(() => {});
   } catch (error) {
-    const notices = document.querySelector("#notices");
+    const notices = find("#notices");
     notices.innerHTML = '<div class="notice error" role="alert"><span></span></div>';
-    notices.querySelector("span").textContent = `herdscope cannot start: ${why ?? error.message ?? error}. Load the page again; if that does not help, its files are not whole on the host, or this browser has no WebAssembly.`;
+    notices.querySelector("span").textContent = `herdscope cannot start: ${why ?? error.message ?? error}. Load the page again; if that does not help, its files are not whole on the host (all files of one build belong together), or this browser has no WebAssembly.`;
     throw error;
   }
 };

@@ -9,7 +9,10 @@ use std::rc::Weak;
 
 use js_sys::{Array, ArrayBuffer, Object, Reflect};
 use wasm_bindgen::prelude::*;
-use web_sys::{ErrorEvent, File, HtmlLinkElement, MessageEvent, Worker, WorkerOptions, WorkerType};
+use web_sys::{
+    Blob, BlobPropertyBag, ErrorEvent, File, HtmlLinkElement, MessageEvent, Url, Worker,
+    WorkerOptions, WorkerType,
+};
 
 use crate::dom::Dom;
 use crate::page::App;
@@ -149,7 +152,7 @@ impl Client {
 fn spawn(dom: &Dom, app: &Weak<App>) -> Result<Worker, JsValue> {
     let options = WorkerOptions::new();
     options.set_type(WorkerType::Module);
-    let worker = Worker::new_with_options("./worker.js", &options)?;
+    let worker = Worker::new_with_options(&shim()?, &options)?;
     let to = app.clone();
     let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
         if let Some(app) = to.upgrade() {
@@ -172,6 +175,17 @@ fn spawn(dom: &Dom, app: &Weak<App>) -> Result<Worker, JsValue> {
     Reflect::set(&hello, &"module".into(), &wasm_bindgen::module())?;
     worker.post_message(&hello)?;
     Ok(worker)
+}
+
+/// The address of the worker's few lines. Of a `blob:`, a worker is under the page's own policy; of a file's address it
+/// would be under that of the file's headers, which most hosts cannot set. A failure that only rejects a promise is made
+/// an error event there, which the page hears.
+fn shim() -> Result<String, JsValue> {
+    let kind = BlobPropertyBag::new();
+    // A module is of no other type.
+    kind.set_type("text/javascript");
+    let lines = Array::of1(&include_str!("../../www/worker.js").into());
+    Url::create_object_url_with_blob(&Blob::new_with_str_sequence_and_options(&lines, &kind)?)
 }
 
 /// Where the page's own script is, absolute: a worker resolves relative addresses against itself.

@@ -168,6 +168,7 @@ fn media_type(path: &Path) -> &'static str {
         "wasm" => "application/wasm",
         "json" => "application/json",
         "svg" => "image/svg+xml",
+        "webmanifest" => "application/manifest+json",
         "png" => "image/png",
         "ico" => "image/x-icon",
         "csv" => "text/csv; charset=utf-8",

@@ -7,6 +7,7 @@
 
 pub mod bare;
 pub mod bench;
+pub mod bind;
 pub mod checks;
 pub mod clickhouse;
 pub mod deny;

@@ -1,11 +1,13 @@
-//! The page's wasm, packed with xz.
+//! The page as it is hosted: its wasm packed with xz, and its files bound to each other.
 //!
 //! Trunk calls this when the page is made. Many hosts send `.wasm` as it is, and gzip leaves a fifth more than
-//! xz does. Owns what the packed file is, and what index.html says of it; the names between wasm and glue are
-//! `shorten`'s, the unpacking in the browser `www/start.js`'s. Invariant: index.html names each file that is there,
-//! and a file's name changes with what is in it. Where there is no npm, the wasm stays as it is. Pinned by `tests`
-//! below, and by every browser test. Cost: two seconds, in the build.
+//! xz does. Owns what the packed file is, and what index.html and the service worker say of the files; the names
+//! between wasm and glue are `shorten`'s, the policy and the hashes `bind`'s, the unpacking in the browser
+//! `www/start.js`'s. Invariant: index.html names each file that is there, with what it hashes to, and a file's name
+//! changes with what is in it. Where there is no npm, the wasm stays as it is. Pinned by `tests` below, by
+//! `tests/browser/tests/host.rs`, and by every browser test. Cost: two seconds, in the build.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -18,7 +20,7 @@ use base64::prelude::BASE64_STANDARD;
 use lzma_rust2::{CheckType, LzmaOptions, XzOptions, XzWriter};
 
 use crate::run::{find, run, say};
-use crate::{Result, shorten, tools, workspace};
+use crate::{Result, bind, shorten, tools, workspace};
 
 /// What minifies scripts and styles, on PATH.
 const ESBUILD: &str = "esbuild";
@@ -37,9 +39,7 @@ const DATA: &str = "data:application/wasm;base64,";
 
 /// Packs the page that trunk has made in this folder.
 pub fn pack(folder: &Path) -> Result<()> {
-    let names = fs::read_dir(folder)
-        .map_err(|error| format!("cannot list {}: {error}", folder.display()))?;
-    let files: Vec<PathBuf> = names.flatten().map(|it| it.path()).collect();
+    let files = listed(folder)?;
     let wasm = files
         .iter()
         .find(|it| it.to_string_lossy().ends_with(WASM))
@@ -50,21 +50,41 @@ pub fn pack(folder: &Path) -> Result<()> {
     write(wasm, &module)?;
     write(&glue, text.as_bytes())?;
 
-    let start = folder.join("start.js");
-    let source = read(&workspace().join("www/start.js"))?;
-    write(&start, &source)?;
+    let [start, worker] = ["start.js", bind::WORKER].map(|it| folder.join(it));
+    for file in [&start, &worker] {
+        let source = workspace().join("www").join(name(file));
+        write(file, &read(&source)?)?;
+    }
     let of = |kind: &'static str| files.iter().filter(move |it| has_ending(it, kind));
-    minify(of("js").chain(of("css")).chain([&start]))?;
+    minify(of("js").chain(of("css")).chain([&start, &worker]))?;
     let script = read_text(&start)?;
     remove(&start)?;
 
     let index = folder.join("index.html");
     let mut page = read_text(&index)?;
     let mut started = vec![name(&glue), name(wasm)];
+    for file in of("js").chain(of("css")) {
+        let content = read(file)?;
+        let (before, ending) = (
+            name(file),
+            if has_ending(file, "js") { "js" } else { "css" },
+        );
+        let after = named(
+            before.trim_end_matches(&[".", ending].concat()),
+            &content,
+            ending,
+        );
+        remove(file)?;
+        write(&folder.join(&after), &content)?;
+        page = page.replace(&before, &after);
+        if started[0] == before {
+            started[0] = after;
+        }
+    }
     if let Some(unpacker) = unpacker(folder)? {
         let packed =
             packed(&module).map_err(|error| format!("cannot pack {}: {error}", wasm.display()))?;
-        let engine = named(&started[0].replace(".js", ""), &packed, "wasm.xz");
+        let engine = named("engine", &packed, "wasm.xz");
         write(&folder.join(&engine), &packed)?;
         remove(wasm)?;
         page = page.replace(&started[1], &engine);
@@ -74,8 +94,29 @@ pub fn pack(folder: &Path) -> Result<()> {
         started[1] = engine;
         started.push(unpacker_name);
     }
-    let page = with_script(&page, &script, &started).ok_or_else(|| no_call(&index))?;
-    write(&index, page.as_bytes())
+    let hashes = hashes(folder)?;
+    let page = with_script(&page, &script, &started, &hashes).ok_or_else(|| no_call(&index))?;
+    let (page, list) = bind::bind(&page, &hashes).ok_or_else(|| no_call(&index))?;
+    write(&index, page.as_bytes())?;
+    write(&worker, (list + &read_text(&worker)?).as_bytes())
+}
+
+/// What each file hashes to that index.html may name.
+fn hashes(folder: &Path) -> Result<BTreeMap<String, String>> {
+    let mut hashes = BTreeMap::new();
+    for file in listed(folder)? {
+        if !["index.html", bind::WORKER].contains(&&*name(&file)) {
+            hashes.insert(name(&file), bind::hash(&read(&file)?));
+        }
+    }
+    Ok(hashes)
+}
+
+fn listed(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder)
+        .map_err(|error| format!("cannot list {}: {error}", folder.display()))?;
+    let paths = entries.flatten().map(|it| it.path());
+    Ok(paths.filter(|it| it.is_file()).collect())
 }
 
 fn no_call(index: &Path) -> String {
@@ -100,12 +141,18 @@ pub fn packed(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
     writer.finish()
 }
 
-/// The page with the script, and the call of it for these files; `None` if it has no call.
-fn with_script(page: &str, script: &str, files: &[String]) -> Option<String> {
+/// The page with the script, and the call of it for these files, each with its hash; `None` if it has no call.
+fn with_script(
+    page: &str,
+    script: &str,
+    files: &[String],
+    hashes: &BTreeMap<String, String>,
+) -> Option<String> {
     let (before, after) = page.split_once(CALL)?;
     let (_, after) = after.split_once("</script>")?;
-    let files: Vec<String> = files.iter().map(|it| format!("\"./{it}\"")).collect();
-    let call = format!("{CALL}{})", files.join(","));
+    let of = |it: &String| Some(format!("[\"./{it}\",\"{}\"]", hashes.get(it)?));
+    let files: Option<Vec<String>> = files.iter().map(of).collect();
+    let call = format!("{CALL}{})", files?.join(","));
     Some(format!(
         "{before}{}\n{call}</script>{after}",
         script.trim_end()
@@ -156,7 +203,11 @@ fn named(stem: &str, content: &[u8], ending: &str) -> String {
     content.hash(&mut hasher);
     // Trunk's own number of what the file was made of says nothing more.
     let stem = match stem.rsplit_once('-') {
-        Some((stem, number)) if number.len() == 16 => stem,
+        Some((stem, number))
+            if number.len() > 8 && number.chars().all(|it| it.is_ascii_hexdigit()) =>
+        {
+            stem
+        }
         _ => stem,
     };
     format!("{stem}-{:016x}.{ending}", hasher.finish())
@@ -232,18 +283,17 @@ mod tests {
     #[test]
     fn the_page_begins_with_the_script_and_the_files_that_are_there() {
         let page = "<head><script type=module>start(`./a.js`,`./b.wasm`)</script></head>";
-        let page = with_script(
-            page,
-            "const start = 1;\n",
-            &["a.js", "c.wasm.xz", "d.wasm"].map(str::to_owned),
-        );
+        let files = ["a.js", "c.wasm.xz", "d.wasm"].map(str::to_owned);
+        let hashes = files.iter().map(|it| (it.clone(), it.to_uppercase()));
+        let hashes = hashes.collect();
+        let page = with_script(page, "const start = 1;\n", &files, &hashes);
         let page = with_early(&page.expect("a call"), "d.wasm").expect("a script");
         assert_eq!(
             page,
             "<head><link rel=preload href=./d.wasm as=fetch crossorigin><script type=module>const start = 1;\n\
-             start(\"./a.js\",\"./c.wasm.xz\",\"./d.wasm\")</script></head>"
+             start([\"./a.js\",\"A.JS\"],[\"./c.wasm.xz\",\"C.WASM.XZ\"],[\"./d.wasm\",\"D.WASM\"])</script></head>"
         );
-        assert!(with_script("<head></head>", "", &[]).is_none());
+        assert!(with_script("<head></head>", "", &[], &hashes).is_none());
         assert!(with_early("<head></head>", "d.wasm").is_none());
     }
 

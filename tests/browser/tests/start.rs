@@ -215,44 +215,43 @@ fn a_file_without_calls_says_so(page: &mut Page) -> Result<()> {
 /// The page with a file of it other than it was built, or missing.
 fn what_keeps_it_from_starting_is_said(page: &mut Page) -> Result<()> {
     type Change = fn(&[u8]) -> Option<Vec<u8>>;
-    let cases: [(&str, Change, &str); 6] = [
-        (
-            ".wasm.xz",
-            |it| Some(it[..it.len() / 2].to_vec()),
-            "cut off",
-        ),
-        (
-            ".wasm.xz",
-            |it| Some(it[..it.len() - 1].to_vec()),
-            "cut off",
-        ),
-        (
-            ".wasm.xz",
-            |it| {
-                let mut damaged = it.to_vec();
-                damaged[it.len() / 3] ^= 1;
-                Some(damaged)
-            },
-            "is damaged",
-        ),
-        (".wasm.xz", |_| None, "404"),
-        (".wasm", |_| None, "404"),
-        (".js", |_| None, "imported module"),
-    ];
-    for (ending, change, said) in cases {
+    let one_byte: Change = |it| {
+        let mut other = it.to_vec();
+        other[it.len() / 3] ^= 1;
+        Some(other)
+    };
+    let cut_off: Change = |it| Some(it[..it.len() - 1].to_vec());
+    let missing: Change = |_| None;
+    let other = "is not the file that this page was built with";
+    for (ending, change, said) in [
+        (".wasm.xz", cut_off, other),
+        (".wasm.xz", one_byte, other),
+        (".wasm.xz", missing, "404"),
+        (".wasm", one_byte, other),
+        (".wasm", missing, "404"),
+        (".js", one_byte, other),
+        (".js", missing, "404"),
+        (".css", one_byte, other),
+        (".css", missing, "404"),
+    ] {
         let folder = Folder::new()?;
+        let mut changed = String::new();
         for file in files_of(&Site::built())? {
             let name = file.file_name().unwrap_or_default().to_string_lossy();
             let content = fs::read(&file).map_err(|it| it.to_string())?;
-            let content = match name.ends_with(ending) && name != "worker.js" {
-                true => change(&content),
+            let content = match name.ends_with(ending) && name != "sw.js" {
+                true => {
+                    changed = name.to_string();
+                    change(&content)
+                }
                 false => Some(content),
             };
             content.map(|it| folder.write(&name, it)).transpose()?;
         }
         let site = Site::of(folder.path())?;
         page.open(&site.url("/"))?;
-        let text = page.wait_for_message(&["cannot start", said, "Load the page again"]);
+        let words = ["cannot start", &changed, said, "Load the page again"];
+        let text = page.wait_for_message(&words);
         text.map_err(|error| Failure::new(format!("{ending}, {said}: {error}")))?;
         page.take_errors()?;
     }
