@@ -24,6 +24,7 @@ pub mod panes;
 pub mod plot;
 pub mod rates;
 pub mod replay;
+pub mod report;
 pub mod retries;
 pub mod samples;
 pub mod scene;

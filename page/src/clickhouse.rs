@@ -173,6 +173,15 @@ fn read(app: &App) -> Result<Asked, Wrong> {
             "the address begins with neither http:// nor https://",
         ));
     }
+    let local = ["localhost", "127.0.0.1"].contains(&&*parsed.hostname());
+    let own = app.dom.window.location().origin();
+    if parsed.protocol() == "http:" && !local && own.is_ok_and(|it| it != parsed.origin()) {
+        return Err((
+            "ch-url",
+            "a page asks other machines over https:// alone, http:// is for this one: give the server TLS, or use the \
+             command line",
+        ));
+    }
     let parameters = parsed.search_params();
     let holds_user = parameters.has("user") || parameters.has("password");
     if holds_user || !(parsed.username() + &parsed.password()).is_empty() {

@@ -38,15 +38,27 @@ impl Client {
     /// Starts a worker; its messages go to [`App::receive`], its end to [`App::crashed`]. One that
     /// was there is ended, which gives its memory back.
     pub fn start(&self, dom: &Dom, app: &Weak<App>) -> Result<(), JsValue> {
+        self.end();
+        self.worker.replace(Some(spawn(dom, app)?));
+        Ok(())
+    }
+
+    /// Ends the worker, if there is one: what it says after that is not heard.
+    pub fn end(&self) {
         if let Some(worker) = self.worker.take() {
+            worker.set_onmessage(None);
+            worker.set_onerror(None);
             worker.terminate();
         }
         self.ready.set(false);
         self.frame.set(None);
         self.hover.set(None);
         self.waiting.borrow_mut().clear();
-        self.worker.replace(Some(spawn(dom, app)?));
-        Ok(())
+    }
+
+    /// Whether the engine has said that it is there.
+    pub fn is_ready(&self) -> bool {
+        self.ready.get()
     }
 
     /// The engine is there: what has waited for it goes out.

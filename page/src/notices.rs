@@ -21,8 +21,8 @@ pub const SOURCE: &str = "source";
 pub const WANTED: &str = "wanted";
 /// What the columns of a file are.
 pub const COLUMNS: &str = "columns";
-/// The engine's end.
-pub const ENGINE: &str = "engine";
+/// What another page sent.
+pub const SENT: &str = "sent";
 /// What a link cannot hold.
 pub const COPY: &str = "copy";
 /// Anything else.

@@ -11,7 +11,7 @@ use web_sys::{ClipboardEvent, DataTransfer, DragEvent, File, HtmlInputElement, U
 
 use crate::page::App;
 use crate::reading::{self, Given, Plan, told_of};
-use crate::{clickhouse, dom, header, notices, plot};
+use crate::{clickhouse, dom, header, leave, notices, plot};
 use herdscope::clickhouse::Asked;
 use herdscope::files::{self, needs_reading};
 use herdscope::format;
@@ -206,6 +206,21 @@ fn read_files(app: &App, files: Vec<File>, adds: bool) {
     }
 }
 
+/// Reads a file that another page sent, looked at as the text says that is a link's after its `#`.
+#[inline(never)]
+pub fn read_sent(app: &App, mut given: Given, hash: Option<&str>) {
+    let mut view = match hash {
+        None => fresh_view(app),
+        Some(hash) => linked(app, hash),
+    };
+    // The data are those that came; what the link says about them holds.
+    let said = std::mem::take(&mut view.files).into_iter().next();
+    given.told = said.and_then(|it| it.told).unwrap_or_default();
+    app.state_mut().wanted = None;
+    let given = vec![Some(given)];
+    go_on(app, Wanted { view, given });
+}
+
 /// Reads other files as what is looked at: it stays the same, but for the part of the plot.
 #[inline(never)]
 fn read_others(app: &App, inputs: Vec<Given>) {
@@ -280,14 +295,21 @@ fn fresh_view(app: &App) -> View {
     }
 }
 
-fn follow_address(app: &App) {
-    let (view, problems) = View::parse(&app.history.hash());
-    app.history.accept();
+/// The view of a link; what is wrong with it is said.
+#[inline(never)]
+fn linked(app: &App, hash: &str) -> View {
+    let (view, problems) = View::parse(hash);
     notices::dismiss(&app.dom, notices::SOURCE);
     match problems.is_empty() {
         true => notices::dismiss(&app.dom, notices::LINK),
         false => notices::error(&app.dom, notices::LINK, &problems.join(" ")),
     }
+    view
+}
+
+fn follow_address(app: &App) {
+    let view = linked(app, &app.history.hash());
+    app.history.accept();
     let summary = app.state().summary.clone();
     let refs = summary.map(|it| files::refs(&it.files));
     match refs {
@@ -349,7 +371,7 @@ fn open_sample(app: &App, view: View) {
 /// Opens what a link names, after asking for leave to read from another host unless it `may`.
 #[inline(never)]
 fn open_named(app: &App, mut view: View, may: bool) {
-    let mut foreign = None;
+    let mut foreign: Vec<(Url, String)> = Vec::new();
     let mut given = Vec::new();
     let files = std::mem::take(&mut view.files);
     for mut file in files {
@@ -366,10 +388,10 @@ fn open_named(app: &App, mut view: View, may: bool) {
                 let Some(parsed) = app.report(Url::new(url)) else {
                     return;
                 };
-                if parsed.host() != app.dom.window.location().host().unwrap_or_default() {
-                    foreign = Some((parsed.host(), url.clone()));
-                }
                 let path = parsed.pathname();
+                if !leave::has(app, leave::FETCH, &parsed.origin()) {
+                    foreign.push((parsed, url.clone()));
+                }
                 let name = path.rsplit('/').find(|it| !it.is_empty());
                 let input = Input::Fetch {
                     name: name.unwrap_or("data").to_owned(),
@@ -398,19 +420,51 @@ fn open_named(app: &App, mut view: View, may: bool) {
         view.files.push(file);
     }
     let wanted = Wanted { view, given };
-    let Some((host, url)) = foreign.filter(|_| !may) else {
-        return go_on(app, wanted);
-    };
-    let text = format!("This link reads its data from {host}: {url}");
+    match may || foreign.is_empty() {
+        true => go_on(app, wanted),
+        false => ask_leave(app, wanted, foreign),
+    }
+}
+
+/// Asks once for each host whether links may have it asked.
+#[inline(never)]
+fn ask_leave(app: &App, wanted: Wanted, foreign: Vec<(Url, String)>) {
+    let mut text = "This link reads its data from ".to_owned();
+    for (parsed, url) in &foreign {
+        for part in [&parsed.host(), ": ", url, " . "] {
+            text.push_str(part);
+        }
+    }
+    text.push_str(
+        "Nothing has been fetched yet. If you read it, that address is asked for there, without cookies and without a \
+         word about this page; links to that host are not asked about again.",
+    );
     let app = app.rc();
     let read: notices::Action = (
         "Read it",
         Box::new({
             let app = app.clone();
-            move || go_on(&app, wanted)
+            move || {
+                for (parsed, _) in &foreign {
+                    leave::give(&app, leave::FETCH, &parsed.origin());
+                }
+                go_on(&app, wanted)
+            }
         }),
     );
-    let actions = vec![read, sample_instead(&app)];
+    let (label, sample) = sample_instead(&app);
+    let refuse: notices::Action = (
+        label,
+        Box::new({
+            let app = app.clone();
+            move || {
+                sample();
+                let text = "Nothing was fetched from the link\u{2019}s host.";
+                notices::tell(&app.dom, notices::SOURCE, text);
+            }
+        }),
+    );
+    let actions = vec![read, refuse];
     notices::ask(&app.dom, notices::WANTED, false, &text, actions);
     app.show_state();
     render_empty(&app);

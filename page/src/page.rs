@@ -19,8 +19,8 @@ use crate::open::Wanted;
 use crate::paint::Painter;
 use crate::reading::{Given, Reading};
 use crate::{
-    assume, breaker, clickhouse, columns, commands, filter, header, herds, notices, open, overview,
-    panes, plot, reading, row, seek, theme, tools, trace, wire,
+    assume, breaker, clickhouse, columns, commands, embedding, filter, header, herds, notices,
+    open, overview, panes, plot, reading, row, seek, stopped, theme, tools, trace, wire,
 };
 use herdscope::messages::{FrameRequest, Reply, Scene, Style, Summary, TraceDetail};
 use herdscope::view::{FileMark, Pane, View, Viewport};
@@ -66,6 +66,7 @@ pub struct App {
     pub columns: columns::Columns,
     pub assume: assume::Assume,
     pub filter: filter::Field,
+    pub offered: embedding::Offered,
     /// Something changed since the last frame was asked for.
     stale: Cell<bool>,
     /// The next frame is of a view that rests.
@@ -112,6 +113,7 @@ pub fn start(window: Window) -> Result<(), JsValue> {
         columns: columns::Columns::default(),
         assume: assume::Assume::default(),
         filter: filter::Field::default(),
+        offered: embedding::Offered::default(),
         stale: Cell::new(false),
         rests: Cell::new(false),
         frames: Cell::new(0),
@@ -136,6 +138,8 @@ pub fn start(window: Window) -> Result<(), JsValue> {
     assume::install(&app);
     clickhouse::install(&app);
     commands::install(&app);
+    stopped::install(&app);
+    embedding::install(&app);
     app.painter.install(&app);
     open::start(&app);
     Ok(())
@@ -144,12 +148,7 @@ pub fn start(window: Window) -> Result<(), JsValue> {
 /// A panic of the page's own thread: nothing runs any more, so the person is told at once.
 fn install_panic_hook(dom: &Dom) {
     let dom = dom.clone();
-    std::panic::set_hook(Box::new(move |info| {
-        let text = format!(
-            "The page has stopped: {info}. Reload it; the address keeps what you were looking at."
-        );
-        notices::error(&dom, notices::ENGINE, &text);
-    }));
+    std::panic::set_hook(Box::new(move |info| stopped::page(&dom, &info.to_string())));
 }
 
 impl App {
@@ -442,24 +441,23 @@ impl App {
 
     /// The engine is gone: another is started, and what it held can be read again.
     pub fn crashed(&self, why: &str) {
-        let named = {
+        stopped::engine(self, why);
+        {
             let mut state = self.state_mut();
             state.reading = None;
             state.summary = None;
             state.inputs.clear();
             panes::forget(self);
-            !state.view.files.is_empty()
-        };
+        }
         self.stale.set(false);
-        self.report(self.client.start(&self.dom, &self.me));
+        self.report(self.history.flush());
+        // One that did not even begin would not do so a second time.
+        if self.client.is_ready() {
+            self.report(self.client.start(&self.dom, &self.me));
+        } else {
+            self.client.end();
+        }
         reading::render_reading(self);
-        let text = format!(
-            "The engine stopped unexpectedly ({why}). It has been started again, without the data."
-        );
-        let app = self.rc();
-        let again: notices::Action = ("Open it again", Box::new(move || open::again(&app)));
-        let actions = if named { vec![again] } else { Vec::new() };
-        notices::ask(&self.dom, notices::ENGINE, true, &text, actions);
         self.show_state();
     }
 }

@@ -154,7 +154,7 @@ pub fn judge(app: &App, plan: Plan) {
 fn begin(app: &App, plan: Plan, request: &Request, files: &[File]) {
     for key in [
         notices::READING,
-        notices::ENGINE,
+        notices::SENT,
         notices::WANTED,
         notices::COLUMNS,
     ] {

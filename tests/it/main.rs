@@ -26,6 +26,7 @@ mod real;
 mod recorded;
 mod remedies;
 mod replay;
+mod report;
 mod retries;
 mod row;
 mod samples;

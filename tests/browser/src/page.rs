@@ -166,6 +166,21 @@ impl<'a> Page<'a> {
         self.browser.block_on(self.browser.client()?.forward())
     }
 
+    /// Goes into a frame: what is asked for from then on is asked there. The mouse stays the window's.
+    pub fn enter_frame(&self, selector: &str) -> Result<()> {
+        let client = self.browser.client()?;
+        self.browser.block_on(async {
+            let frame = client.find(Locator::Css(selector)).await?;
+            frame.enter_frame().await
+        })
+    }
+
+    /// Goes back to what the frame is in.
+    pub fn leave_frame(&self) -> Result<()> {
+        self.browser
+            .block_on(self.browser.client()?.enter_parent_frame())
+    }
+
     /// Sets the size of the window's inside, in CSS pixels, and how many device pixels one of them is.
     pub fn resize(&self, width: u32, height: u32, device_pixels: f64) -> Result<()> {
         let size = json!({ "width": width, "height": height, "deviceScaleFactor": device_pixels, "mobile": false });

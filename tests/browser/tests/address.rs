@@ -13,6 +13,7 @@ use herdscope_browser_tests::{Page, Result, Truth, suite};
 suite!(
     the_pages_own_host_is_read_at_once,
     another_host_is_asked_with_leave_and_told_nothing,
+    a_host_that_is_refused_is_not_asked,
     a_row_is_fetched_again_and_nothing_told,
     what_is_refused_is_said,
     a_stream_fills_the_plot_and_can_be_stopped,
@@ -130,25 +131,50 @@ fn another_host_is_asked_with_leave_and_told_nothing(page: &mut Page) -> Result<
         !head.contains("cookie:") && !head.contains("referer:"),
         "{head}"
     );
-    // Once more, the cookie that came with the answer does not go back.
+    // Once more there is no question, and the cookie that came with the answer does not go back.
     let link = page.address()?;
     page.new_tab()?;
     page.open(&link)?;
-    page.wait_for_message(&["reads its data from"])?;
-    page.click("#notices button:not(.close)")?;
     page.wait_for_file("spans.csv")?;
+    page.must_be_silent()?;
+    assert_eq!(host.asked().len(), 2);
     assert!(
         host.asked()
             .iter()
             .all(|it| !it.to_ascii_lowercase().contains("cookie:"))
     );
-    // The sample instead, and nothing is asked.
-    page.new_tab()?;
-    page.open(&link)?;
+    Ok(())
+}
+
+/// The sample instead, nothing is asked, and the question comes again.
+fn a_host_that_is_refused_is_not_asked(page: &mut Page) -> Result<()> {
+    let [host, second] = [Host::start()?, Host::start()?];
+    let url = |host: &Host| format!("{}/open/spans.csv", host.address);
+    let link = format!("/#v=1&src={}&src={}", url(&host), url(&second));
+    for _ in 0..2 {
+        page.open(&link)?;
+        // Both are named.
+        page.wait_for_message(&[
+            "reads its data from",
+            &url(&host),
+            &url(&second),
+            "Nothing has been fetched",
+        ])?;
+        page.click("#notices button:nth-of-type(2)")?;
+        page.wait_for_file("sample incident")?;
+        page.wait_for_message(&["Nothing was fetched from"])?;
+    }
+    assert_eq!(host.asked(), Vec::<String>::new());
+    assert_eq!(second.asked(), Vec::<String>::new());
+    // One of them is agreed to: the other is asked about, not both.
+    page.open(&format!("/#v=1&src={}", url(&host)))?;
     page.wait_for_message(&["reads its data from"])?;
-    page.click("#notices button:nth-of-type(2)")?;
-    page.wait_for_file("sample incident")?;
-    assert_eq!(host.asked().len(), 2);
+    page.click("#notices button:not(.close)")?;
+    page.wait_for_file("spans.csv")?;
+    page.open(&link)?;
+    let said = page.wait_for_message(&["reads its data from", &url(&second)])?;
+    assert!(!said.contains(&url(&host)), "{said}");
+    assert_eq!(second.asked(), Vec::<String>::new());
     Ok(())
 }
 
@@ -158,6 +184,7 @@ fn what_is_refused_is_said(page: &mut Page) -> Result<()> {
     let nobody_at = nobody.local_addr().map_err(|it| it.to_string())?;
     drop(nobody);
     page.show("/")?;
+    let mut agreed = std::collections::BTreeSet::new();
     for (url, words) in [
         (
             format!("{}/open/gone.csv", host.address),
@@ -184,8 +211,11 @@ fn what_is_refused_is_said(page: &mut Page) -> Result<()> {
             "location.hash = arguments[0]",
             vec![format!("v=1&src={url}").into()],
         )?;
-        page.wait_for_message(&["reads its data from"])?;
-        page.click("#notices button:not(.close)")?;
+        let origin = url.split('/').nth(2).map(str::to_owned);
+        if agreed.insert(origin) {
+            page.wait_for_message(&["reads its data from"])?;
+            page.click("#notices button:not(.close)")?;
+        }
         page.wait_for("document.querySelector('#notices > .error') != null")?;
         page.wait_for_message(&words)?;
         page.wait_until_still()?;

@@ -1,0 +1,202 @@
+//! Another page that sends spans: in a frame or by a window, asked about once, and never without a name. The page is the
+//! example of docs/embedding.md.
+
+use std::fs;
+
+use herdscope_browser_tests::files::Folder;
+use herdscope_browser_tests::{Page, Result, Site, suite};
+use serde_json::json;
+use xtask::files::Server;
+
+suite!(
+    the_example_of_the_docs_works,
+    an_origin_that_is_remembered_is_not_asked_about,
+    a_window_is_answered_too,
+    what_cannot_be_opened_is_said_to_both,
+);
+
+/// The page of somebody else, on an origin of its own.
+struct Other {
+    server: Server,
+    explorer: Site,
+    folder: Folder,
+}
+
+impl Other {
+    /// The example of the docs, changed so.
+    fn start(from: &str, to: &str) -> Result<Other> {
+        let path = xtask::workspace().join("docs/embedding.md");
+        let docs = fs::read_to_string(path).map_err(|it| it.to_string())?;
+        let example = docs
+            .split("```html\n")
+            .nth(1)
+            .and_then(|it| it.split("```").next());
+        let example = example.ok_or("the docs have no example")?;
+        let explorer = Site::start()?;
+        let home = "https://herdscope.example/";
+        assert!(example.contains(home) && example.contains(from));
+        let example = example.replace(home, &explorer.url("/")).replace(from, to);
+        let folder = Folder::new()?;
+        folder.write("index.html", example)?;
+        let server = Server::start(&[("/", folder.path().to_owned())])?;
+        Ok(Other {
+            server,
+            explorer,
+            folder,
+        })
+    }
+
+    fn origin(&self) -> String {
+        self.server.url("")
+    }
+
+    fn open(&self, page: &Page) -> Result<()> {
+        page.resize(1400, 1000, 1.0)?;
+        page.open(&self.server.url("/"))
+    }
+}
+
+/// What the browser logs and neither page can help: it says so of each dialog in a frame of another origin, and asks the
+/// other page for an icon.
+fn only_known_errors(page: &Page) -> Result<()> {
+    let known = |it: &String| it.contains("Blocked autofocusing") || it.contains("favicon.ico");
+    let errors = page.take_errors()?;
+    assert!(errors.iter().all(known), "{errors:?}");
+    Ok(())
+}
+
+/// The words that the other page shows.
+const SAID: &str = "document.getElementById('said').textContent";
+
+fn wait_for_answer(page: &Page, words: &str) -> Result<()> {
+    page.wait_for(&format!("{SAID}.includes({})", json!(words)))
+}
+
+fn the_example_of_the_docs_works(page: &mut Page) -> Result<()> {
+    let other = Other::start("", "")?;
+    other.open(page)?;
+    page.enter_frame("#explorer")?;
+    let dialog = "document.getElementById('sent-dialog')?.open";
+    page.wait_for(dialog)?;
+    let title = page.text("#sent-title")?;
+    assert!(
+        title.starts_with("Open 1")
+            && title.contains(" B from ")
+            && title.contains(&other.origin()),
+        "{title}"
+    );
+    assert_eq!(page.text("#sent-what")?, "the alert of 08:00");
+    page.wait_for_file("sample incident")?;
+    // The mouse is the window's, not the frame's.
+    page.run(
+        "document.querySelector('#sent-dialog [value=open]').click()",
+        Vec::new(),
+    )?;
+    page.wait_for_file("alert.csv")?;
+    assert_eq!(page.spans()?, 3.0);
+    assert!(page.is_shown("#pane-trace")?);
+    let link = page.view()?;
+    assert_eq!(link.files.len(), 1);
+    page.must_be_silent()?;
+    page.leave_frame()?;
+    wait_for_answer(page, "has the spans")?;
+    only_known_errors(page)
+}
+
+fn an_origin_that_is_remembered_is_not_asked_about(page: &mut Page) -> Result<()> {
+    let other = Other::start("", "")?;
+    let press = |remember: bool, button: &str| {
+        format!(
+            "document.getElementById('sent-always').checked = {remember}; \
+             document.querySelector('#sent-dialog button{button}').click()"
+        )
+    };
+    let dialog = "document.getElementById('sent-dialog')?.open";
+    for (remember, button, answer) in [
+        (true, "[autofocus]", "declined"),
+        (false, "[value=open]", "has the spans"),
+        (true, "[value=open]", "has the spans"),
+    ] {
+        other.open(page)?;
+        page.enter_frame("#explorer")?;
+        page.wait_for(dialog)?;
+        page.run(&press(remember, button), Vec::new())?;
+        page.leave_frame()?;
+        wait_for_answer(page, answer)?;
+    }
+    other.open(page)?;
+    wait_for_answer(page, "has the spans")?;
+    page.enter_frame("#explorer")?;
+    page.wait_for_file("alert.csv")?;
+    assert_eq!(page.value(dialog)?, json!(false));
+    page.leave_frame()?;
+    only_known_errors(page)
+}
+
+/// Without a name of a file, and by the window that has opened it.
+fn a_window_is_answered_too(page: &mut Page) -> Result<()> {
+    let other = Other::start("fileName: \"alert.csv\", ", "")?;
+    // The same page once more: here the window is what stays.
+    page.open(&other.explorer.url("/"))?;
+    page.wait_until_still()?;
+    let sent = "window.heard = []; addEventListener('message', ({ data }) => heard.push(data)); \
+                postMessage('PING', '*'); \
+                const { buffer } = new TextEncoder().encode('trace_id,span_id,service,start_ms,duration_ms\\n01,a1,shop,1790409600000,5\\n'); \
+                postMessage({ herdscope: { buffer } }, '*', [buffer])";
+    page.run(sent, Vec::new())?;
+    // Its own origin needs no question.
+    let name = format!("data of {}", other.explorer.url(""));
+    page.wait_for_file(&name)?;
+    let heard =
+        page.value("heard.filter((it) => it == 'PONG' || it.herdscope?.accepted).length")?;
+    assert_eq!(heard, json!(2));
+    page.click("#copy")?;
+    page.wait_for_message(&["not in the link"])?;
+    page.take_errors()?;
+    Ok(())
+}
+
+fn what_cannot_be_opened_is_said_to_both(page: &mut Page) -> Result<()> {
+    for (from, to, words) in [
+        (
+            "buffer, fileName",
+            "buffer: csv, fileName",
+            "no ArrayBuffer",
+        ),
+        (
+            "new TextEncoder().encode(csv)",
+            "new Uint8Array(512_000_001)",
+            "at most 512.0 MB",
+        ),
+    ] {
+        let other = Other::start(from, to)?;
+        other.open(page)?;
+        wait_for_answer(page, words)?;
+        page.enter_frame("#explorer")?;
+        page.wait_for_message(&["was not opened", words, &other.origin()])?;
+        page.wait_for_file("sample incident")?;
+        page.leave_frame()?;
+        only_known_errors(page)?;
+        page.new_tab()?;
+    }
+    // A page without an origin, beside it in a sandbox: it is nobody's.
+    let other = Other::start("", "")?;
+    let outer = format!(
+        "<p id=said></p><iframe id=explorer src={} width=1200 height=800></iframe><iframe sandbox=allow-scripts srcdoc=\"{}\">\
+         </iframe><script>addEventListener('message', (it) => (said.textContent = it.data))</script>",
+        other.explorer.url("/"),
+        "<script>const it = parent.frames[0]; const knock = setInterval(() => it.postMessage('PING', '*'), 100); \
+         addEventListener('message', ({ data }) => { clearInterval(knock); \
+         if (data == 'PONG') it.postMessage({ herdscope: { buffer: new ArrayBuffer(9) } }, '*'); \
+         else parent.postMessage(data.herdscope.refused ?? 'accepted', '*') })</script>"
+    );
+    other.folder.write("outer.html", outer)?;
+    page.open(&other.server.url("/outer.html"))?;
+    wait_for_answer(page, "has no origin")?;
+    page.enter_frame("#explorer")?;
+    page.wait_for_message(&["null", "has no origin"])?;
+    let dialog = page.value("document.getElementById('sent-dialog').open")?;
+    assert_eq!(dialog, json!(false));
+    page.leave_frame()?;
+    only_known_errors(page)
+}
