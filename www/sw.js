@@ -2,7 +2,8 @@
 // first line, `version` and `files`, the names with what each has to hash to.
 //
 // A version is kept as a whole or not at all. It is taken with the next navigation: index.html is that of the version
-// that runs here, and names files whose names change with what is in them, so that no page gets a mix.
+// that runs here, and names files whose names change with what is in them, so that no page gets a mix. On this machine
+// the server is asked first: there a page is built anew and looked at, and another one may have the port tomorrow.
 const ours = `herdscope ${registration.scope} `;
 const name = ours + version;
 
@@ -30,7 +31,15 @@ const tell = async () => {
   for (const page of await clients.matchAll()) page.postMessage(version);
 };
 
+const isLocal = /^(localhost|127\.0\.0\.1)$/.test(location.hostname);
+
 const answer = async (request, file) => {
+  if (isLocal && request.mode == "navigate") {
+    // One that has just ended may leave a connection behind that says nothing.
+    const patience = new Promise((done) => setTimeout(done, 1500));
+    const fresh = await Promise.race([patience, fetch(request).catch(() => 0)]);
+    if (fresh) return fresh;
+  }
   const kept = await caches.open(name);
   return (await kept.match(file)) ?? (await caches.match(request)) ?? fetch(request);
 };

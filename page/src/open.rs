@@ -429,14 +429,16 @@ fn open_named(app: &App, mut view: View, may: bool) {
 /// Asks once for each host whether links may have it asked.
 #[inline(never)]
 fn ask_leave(app: &App, wanted: Wanted, foreign: Vec<(Url, String)>) {
-    let mut text = "This link reads its data from ".to_owned();
+    let mut text = "This link reads its data".to_owned();
+    let mut before = " from ";
     for (parsed, url) in &foreign {
-        for part in [&parsed.host(), ": ", url, " . "] {
+        for part in [before, &parsed.host(), " (", url, ")"] {
             text.push_str(part);
         }
+        before = " and ";
     }
     text.push_str(
-        "Nothing has been fetched yet. If you read it, that address is asked for there, without cookies and without a \
+        ". Nothing has been fetched yet. If you read it, that address is asked for there, without cookies and without a \
          word about this page; links to that host are not asked about again.",
     );
     let app = app.rc();

@@ -404,6 +404,12 @@ fn what_is_wrong_is_said_in_the_dialog(page: &mut Page) -> Result<()> {
             PASSWORD,
             ["cannot be reached", "8123"],
         ),
+        (
+            "http://clickhouse.example:8123",
+            "otel.otel_traces",
+            PASSWORD,
+            ["over https:// alone", "command line"],
+        ),
     ] {
         fill(page, url, table, password)?;
         let problem = count(page)?;
