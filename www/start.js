@@ -6,6 +6,15 @@ const start = async (...files) => {
   const find = (selector) => document.querySelector(selector);
   for (const button of ["#update", "#reload"]) find(button).onclick = () => location.reload();
 
+  // What ends without a panic, as where there is no memory left, has no program left to say so.
+  addEventListener("error", ({ error }) => {
+    const dialog = find("#stopped-dialog");
+    if (!(error instanceof WebAssembly.RuntimeError) || dialog.open) return;
+    find("#stopped-report").textContent = `${document.documentElement.dataset.version}: ${error.stack}`;
+    dialog.dataset.end = "page";
+    dialog.showModal();
+  });
+
   // The browser does not tell a file that is another from one that is not there.
   const refused = async (address) => {
     const { ok, status, url } = await fetch(address, { cache: "no-cache" }).catch(() => ({}));

@@ -20,7 +20,9 @@ use crate::{leave, notices, open};
 use herdscope::format;
 
 /// More bytes than this are refused: they are in memory twice while they are read.
-const MOST: u32 = 512_000_000;
+const MOST: u64 = 512_000_000;
+
+const DECLINED: &str = "the person has declined to open it";
 
 /// What was sent and waits for leave.
 #[derive(Default)]
@@ -46,13 +48,14 @@ pub fn install(app: &Rc<App>) {
         let Some(offer) = app.offered.0.take() else {
             return;
         };
-        if dialog.return_value() != "open" {
-            return refuse(app, &offer.from, "the person has declined to open it");
-        }
+        let gives = dialog.return_value() == "open";
         if app.dom.input("sent-always").checked() {
-            leave::give(app, leave::SENT, &offer.from.origin);
+            leave::keep(app, leave::SENT, &offer.from.origin, gives);
         }
-        accept(app, offer);
+        match gives {
+            true => accept(app, offer),
+            false => refuse(app, &offer.from, DECLINED),
+        }
     });
 }
 
@@ -92,13 +95,14 @@ fn receive(app: &App, event: &MessageEvent) {
              send from a page of a host",
         );
     }
-    let size = buffer.byte_length();
+    // As a number: there are buffers of more bytes than 32 bits can count.
+    let size = part(&buffer, "byteLength").as_f64().unwrap_or_default() as u64;
     if size > MOST {
         let why = [
             "it has ",
-            &format::bytes(size.into()),
+            &format::bytes(size),
             ", and at most ",
-            &format::bytes(MOST.into()),
+            &format::bytes(MOST),
             " are taken this way: save it as a file and drop that here",
         ];
         return refuse(app, &from, &why.concat());
@@ -118,16 +122,17 @@ fn receive(app: &App, event: &MessageEvent) {
         given: Given::file(file, !has_name),
         view: text("view"),
     };
-    if leave::has(app, leave::SENT, &offer.from.origin) {
-        return accept(app, offer);
+    match leave::has(app, leave::SENT, &offer.from.origin) {
+        Some(true) => accept(app, offer),
+        Some(false) => refuse(app, &offer.from, DECLINED),
+        None => ask(app, offer, size, title.as_deref().unwrap_or(&shown)),
     }
-    ask(app, offer, size, title.as_deref().unwrap_or(&shown));
 }
 
 #[inline(never)]
-fn ask(app: &App, offer: Offer, size: u32, what: &str) {
+fn ask(app: &App, offer: Offer, size: u64, what: &str) {
     let dom = &app.dom;
-    let size = format::bytes(size.into());
+    let size = format::bytes(size);
     let title = ["Open ", &size, " from ", &offer.from.origin, "?"];
     dom.text("sent-title", &title.concat());
     dom.text("sent-what", what);

@@ -1,8 +1,8 @@
 //! Leave that the person gave, by origin and for good: to fetch what links name there, or to open what pages of it send.
 //!
-//! Owns what is kept of that on this device. Invariants: a question is put once for each origin and purpose; the page's
-//! own origin needs none; a browser that keeps nothing asks again with the next page. Pinned by
-//! `tests/browser/tests/address.rs` and `tests/browser/tests/embedding.rs`. Cost: a text is read.
+//! Owns what is kept of that on this device, until the person clears the site's data. Invariants: a question is put once
+//! for each origin and purpose; the page's own origin needs none; a browser that keeps nothing asks again with the next
+//! page. Pinned by `tests/browser/tests/address.rs` and `tests/browser/tests/embedding.rs`. Cost: a text is read.
 
 use crate::page::App;
 use crate::theme;
@@ -12,24 +12,24 @@ pub const FETCH: &str = "herdscope-fetch ";
 /// To open what is sent from there.
 pub const SENT: &str = "herdscope-sent ";
 
-/// Whether the person has given leave.
+/// What the person has said; `None` where nobody has asked.
 #[inline(never)]
-pub fn has(app: &App, purpose: &str, origin: &str) -> bool {
+pub fn has(app: &App, purpose: &str, origin: &str) -> Option<bool> {
     let own = app.dom.window.location().origin();
-    let kept = || {
-        theme::storage(&app.dom)?
-            .get_item(&key(purpose, origin))
-            .ok()?
-    };
-    own.is_ok_and(|own| own == origin) || kept().is_some()
+    if own.is_ok_and(|own| own == origin) {
+        return Some(true);
+    }
+    let kept = theme::storage(&app.dom)?.get_item(&key(purpose, origin));
+    Some(kept.ok()?? == "yes")
 }
 
-/// The person gives leave.
+/// The person has said so.
 #[inline(never)]
-pub fn give(app: &App, purpose: &str, origin: &str) {
+pub fn keep(app: &App, purpose: &str, origin: &str, gives: bool) {
     if let Some(storage) = theme::storage(&app.dom) {
+        let said = if gives { "yes" } else { "no" };
         // A browser that keeps nothing asks again.
-        let _ = storage.set_item(&key(purpose, origin), "");
+        let _ = storage.set_item(&key(purpose, origin), said);
     }
 }
 

@@ -389,7 +389,7 @@ fn open_named(app: &App, mut view: View, may: bool) {
                     return;
                 };
                 let path = parsed.pathname();
-                if !leave::has(app, leave::FETCH, &parsed.origin()) {
+                if leave::has(app, leave::FETCH, &parsed.origin()).is_none() {
                     foreign.push((parsed, url.clone()));
                 }
                 let name = path.rsplit('/').find(|it| !it.is_empty());
@@ -448,7 +448,7 @@ fn ask_leave(app: &App, wanted: Wanted, foreign: Vec<(Url, String)>) {
             let app = app.clone();
             move || {
                 for (parsed, _) in &foreign {
-                    leave::give(&app, leave::FETCH, &parsed.origin());
+                    leave::keep(&app, leave::FETCH, &parsed.origin(), true);
                 }
                 go_on(&app, wanted)
             }

@@ -113,7 +113,7 @@ fn an_origin_that_is_remembered_is_not_asked_about(page: &mut Page) -> Result<()
     };
     let dialog = "document.getElementById('sent-dialog')?.open";
     for (remember, button, answer) in [
-        (true, "[autofocus]", "declined"),
+        (false, "[autofocus]", "declined"),
         (false, "[value=open]", "has the spans"),
         (true, "[value=open]", "has the spans"),
     ] {
@@ -130,6 +130,20 @@ fn an_origin_that_is_remembered_is_not_asked_about(page: &mut Page) -> Result<()
     page.wait_for_file("alert.csv")?;
     assert_eq!(page.value(dialog)?, json!(false));
     page.leave_frame()?;
+    // So is one that the person wants nothing of.
+    let other = Other::start("", "")?;
+    for asks in [true, false] {
+        other.open(page)?;
+        page.enter_frame("#explorer")?;
+        if asks {
+            page.wait_for(dialog)?;
+            page.run(&press(true, "[autofocus]"), Vec::new())?;
+        }
+        page.wait_for_message(&["declined", &other.origin()])?;
+        assert_eq!(page.value(dialog)?, json!(false));
+        page.leave_frame()?;
+        wait_for_answer(page, "declined")?;
+    }
     only_known_errors(page)
 }
 

@@ -9,6 +9,7 @@ suite!(
     an_engine_that_ends_without_a_word_is_told_apart,
     an_engine_that_does_not_start_is_not_tried_for_ever,
     a_page_that_panics_says_so,
+    a_page_that_ends_without_a_word_says_so,
 );
 
 const SHOWN: &str = "document.getElementById('stopped-dialog').open";
@@ -145,6 +146,24 @@ fn a_page_that_panics_says_so(page: &mut Page) -> Result<()> {
     );
     assert!(page.is_shown("#pane-breaker")?);
     assert_ne!(page.value("window.workers")?, Value::Bool(true));
+    page.take_errors()?;
+    Ok(())
+}
+
+fn a_page_that_ends_without_a_word_says_so(page: &mut Page) -> Result<()> {
+    page.show("/")?;
+    let end = |error: &str| {
+        let statements = format!("dispatchEvent(new ErrorEvent('error', {{ error: {error} }}))");
+        run(page, &statements)
+    };
+    // Not one of another script, an extension's for instance.
+    end("new Error('of somebody else')")?;
+    assert_eq!(page.value(SHOWN)?, json!(false));
+    end("new WebAssembly.RuntimeError('unreachable')")?;
+    page.wait_for(SHOWN)?;
+    assert!(page.text("#stopped-title")?.contains("page has stopped"));
+    assert!(page.text("#stopped-report")?.contains("unreachable"));
+    page.wait_for("document.activeElement.id == 'reload'")?;
     page.take_errors()?;
     Ok(())
 }
