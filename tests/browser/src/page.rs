@@ -181,6 +181,23 @@ impl<'a> Page<'a> {
             .block_on(self.browser.client()?.enter_parent_frame())
     }
 
+    /// Goes to the other one of two windows.
+    pub fn enter_other_window(&self) -> Result<()> {
+        let client = self.browser.client()?;
+        let found = self.browser.block_on(async {
+            let here = client.window().await?;
+            let all = client.windows().await?;
+            let other = all.into_iter().find(|it| *it != here);
+            if let Some(it) = &other {
+                client.switch_to_window(it.clone()).await?;
+            }
+            Ok::<_, fantoccini::error::CmdError>(other)
+        })?;
+        found
+            .map(|_| ())
+            .ok_or_else(|| "there is no other window".into())
+    }
+
     /// Sets the size of the window's inside, in CSS pixels, and how many device pixels one of them is.
     pub fn resize(&self, width: u32, height: u32, device_pixels: f64) -> Result<()> {
         let size = json!({ "width": width, "height": height, "deviceScaleFactor": device_pixels, "mobile": false });
