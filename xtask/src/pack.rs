@@ -81,17 +81,24 @@ pub fn pack(folder: &Path) -> Result<()> {
             started[0] = after;
         }
     }
-    if let Some(unpacker) = unpacker(folder)? {
-        let packed =
-            packed(&module).map_err(|error| format!("cannot pack {}: {error}", wasm.display()))?;
-        let engine = named("engine", &packed, "wasm.xz");
-        write(&folder.join(&engine), &packed)?;
-        remove(wasm)?;
-        page = page.replace(&started[1], &engine);
+    let unpacker = unpacker(folder)?;
+    let (content, ending) = match &unpacker {
+        Some(_) => {
+            let packed = packed(&module);
+            let cannot = |error| format!("cannot pack {}: {error}", wasm.display());
+            (packed.map_err(cannot)?, "wasm.xz")
+        }
+        None => (module, "wasm"),
+    };
+    let engine = named("engine", &content, ending);
+    write(&folder.join(&engine), &content)?;
+    remove(wasm)?;
+    page = page.replace(&started[1], &engine);
+    started[1] = engine;
+    if let Some(unpacker) = unpacker {
         let unpacker_name = named("unpack", &unpacker, "wasm");
         write(&folder.join(&unpacker_name), &unpacker)?;
         page = with_early(&page, &unpacker_name).ok_or_else(|| no_call(&index))?;
-        started[1] = engine;
         started.push(unpacker_name);
     }
     let hashes = hashes(folder)?;
