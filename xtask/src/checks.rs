@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crate::browsers::{self, Brand};
 use crate::run::{cargo, run, say};
 use crate::tools::{self, Toolbox};
 use crate::{Result, bare, clickhouse as chdb, deny, fuzz, page, size, workspace};
@@ -102,7 +103,7 @@ const CHECKS: &[Check] = &[
     },
     Check {
         name: "browser",
-        about: "tests of the built page in headless Chromium",
+        about: "tests of the built page in a headless browser: Chromium, or those that --browser names",
         run: browser,
     },
 ];
@@ -118,6 +119,8 @@ struct Machine {
     tools: Option<Toolbox>,
     traces: Option<PathBuf>,
     chdb: Option<PathBuf>,
+    /// Those that run the tests of the page, one after the other.
+    browsers: Vec<Brand>,
     /// Whether the known weaknesses of dependencies can be looked up.
     advisories: bool,
 }
@@ -132,11 +135,11 @@ pub fn list() -> String {
 
 /// `cargo xtask test` with these arguments.
 pub fn test(args: &[&str]) -> Result<()> {
-    let checks = chosen(args)?;
+    let Chosen { checks, browsers } = chosen(args)?;
     let mut report = Report::new(&checks);
     let mut failed = None;
 
-    match report.time("set-up", || set_up(&checks)) {
+    match report.time("set-up", || set_up(&checks, browsers)) {
         Err(error) => failed = Some(error),
         Ok(machine) => {
             for check in &checks {
@@ -177,30 +180,52 @@ pub fn test(args: &[&str]) -> Result<()> {
     failed.map_or(Ok(()), Err)
 }
 
-/// The checks that `--only A,B` names (all without it), in the order of the table.
-fn chosen(args: &[&str]) -> Result<Vec<&'static Check>> {
-    let mut names: Vec<&str> = Vec::new();
+/// What the arguments ask for.
+struct Chosen {
+    /// In the order of the table.
+    checks: Vec<&'static Check>,
+    browsers: Vec<Brand>,
+}
+
+/// The checks that `--only A,B` names (all without it), and the browsers that `--browser A,B` names (or else Chromium).
+fn chosen(args: &[&str]) -> Result<Chosen> {
+    let (mut names, mut browsers): (Vec<&str>, Vec<Brand>) = Default::default();
     let mut rest = args.iter();
     while let Some(word) = rest.next() {
-        let list = match word.strip_prefix("--only") {
-            Some("") => rest.next().copied().unwrap_or_default(),
-            Some(after) if after.starts_with('=') => &after[1..],
-            _ => return Err(format!("test takes only --only NAME[,NAME], not `{word}`")),
+        let (option, value) = match word.split_once('=') {
+            Some((option, value)) => (option, value),
+            None => (*word, rest.next().copied().unwrap_or_default()),
         };
-        for name in list.split(',') {
-            if !CHECKS.iter().any(|check| check.name == name) {
+        match option {
+            "--only" => names.extend(value.split(',')),
+            "--browser" => {
+                for name in value.split(',') {
+                    browsers.push(Brand::named(name)?);
+                }
+            }
+            _ => {
                 return Err(format!(
-                    "no check is called `{name}`; these are there:\n{}",
-                    list_names()
+                    "test takes only --only NAME[,NAME] and --browser NAME[,NAME], not `{word}`"
                 ));
             }
-            names.push(name);
         }
     }
-    Ok(CHECKS
+    for name in &names {
+        if !CHECKS.iter().any(|check| check.name == *name) {
+            return Err(format!(
+                "no check is called `{name}`; these are there:\n{}",
+                list_names()
+            ));
+        }
+    }
+    if browsers.is_empty() {
+        browsers.push(Brand::Chromium);
+    }
+    let checks = CHECKS
         .iter()
         .filter(|check| names.is_empty() || names.contains(&check.name))
-        .collect())
+        .collect();
+    Ok(Chosen { checks, browsers })
 }
 
 fn list_names() -> String {
@@ -212,7 +237,7 @@ fn list_names() -> String {
 }
 
 /// Installs what the chosen checks need and nothing else.
-fn set_up(checks: &[&Check]) -> Result<Machine> {
+fn set_up(checks: &[&Check], browsers: Vec<Brand>) -> Result<Machine> {
     let needs = |names: &[&str]| checks.iter().any(|check| names.contains(&check.name));
     if needs(&["fmt", "clippy", "clippy-wasm"]) {
         tools::ensure_components()?;
@@ -221,7 +246,7 @@ fn set_up(checks: &[&Check]) -> Result<Machine> {
         tools::ensure_wasm_target()?;
     }
     if needs(&["browser"]) {
-        tools::ensure_browser()?;
+        browsers.iter().try_for_each(|it| it.ensure())?;
     }
     let tools = if needs(&["page"]) {
         Some(Toolbox::for_page()?)
@@ -245,6 +270,7 @@ fn set_up(checks: &[&Check]) -> Result<Machine> {
         tools,
         traces,
         chdb,
+        browsers,
         advisories,
     })
 }
@@ -439,12 +465,18 @@ fn page_size(_: &Machine) -> Result<()> {
 }
 
 fn browser(machine: &Machine) -> Result<()> {
-    let mut tests = machine.cargo_test();
-    match &machine.chdb {
-        Some(python) => tests.env(chdb::VARIABLE, python),
-        None => tests.env_remove(chdb::VARIABLE),
-    };
-    run(tests.args(["--package", BROWSER_TESTS]))
+    for brand in &machine.browsers {
+        say(format!("the page is tested in {}", brand.name()));
+        let mut tests = machine.cargo_test();
+        match &machine.chdb {
+            Some(python) => tests.env(chdb::VARIABLE, python),
+            None => tests.env_remove(chdb::VARIABLE),
+        };
+        tests.env(browsers::VARIABLE, brand.name());
+        run(tests.args(["--package", BROWSER_TESTS]))
+            .map_err(|error| format!("in {}: {error}", brand.name()))?;
+    }
+    Ok(())
 }
 
 /// How each check went and how long it took.
@@ -502,7 +534,7 @@ mod tests {
     use super::*;
 
     fn names(args: &[&str]) -> Result<Vec<&'static str>> {
-        chosen(args).map(|checks| checks.iter().map(|check| check.name).collect())
+        chosen(args).map(|it| it.checks.iter().map(|check| check.name).collect())
     }
 
     #[test]
@@ -524,5 +556,20 @@ mod tests {
         );
         assert!(names(&["--only"]).is_err());
         assert!(names(&["--fast"]).is_err());
+    }
+
+    #[test]
+    fn the_page_is_tested_in_the_named_browsers_or_in_chromium() {
+        let browsers = |args: &[&str]| chosen(args).map(|it| it.browsers);
+        assert_eq!(browsers(&[]), Ok(vec![Brand::Chromium]));
+        assert_eq!(
+            browsers(&["--only", "browser", "--browser", "firefox"]),
+            Ok(vec![Brand::Firefox])
+        );
+        assert_eq!(
+            browsers(&["--browser=chromium,firefox"]),
+            Ok(vec![Brand::Chromium, Brand::Firefox])
+        );
+        assert!(browsers(&["--browser"]).is_err());
     }
 }

@@ -8,6 +8,7 @@
 pub mod bare;
 pub mod bench;
 pub mod bind;
+pub mod browsers;
 pub mod checks;
 pub mod clickhouse;
 pub mod deny;

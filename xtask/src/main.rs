@@ -8,7 +8,9 @@ const HELP: &str = "\
 Usage: cargo xtask COMMAND
 
   serve [--port N]       install what is missing, build the page, serve it on 127.0.0.1 (from port 8080 on)
-  test [--only A,B ...]  install what is missing, run every check (or the named ones)
+  test [--only A,B ...] [--browser A,B]
+                         install what is missing, run every check (or the named ones);
+                         browser: chromium or firefox, which the page is tested in (chromium)
   bench [NAME ...] [--quick] [--spans N] [--json [FILE]] [--into FILE]
                          print the figures of every benchmark (or the named ones) beside their targets;
                          quick: small inputs and few rounds; N: the largest input (10,000,000);

@@ -118,6 +118,19 @@ const CARGO_FUZZ: Pin = Pin {
     lacking: "nothing can be fuzzed",
 };
 
+/// It drives Firefox.
+const GECKODRIVER: Pin = Pin {
+    name: "geckodriver",
+    version: Version::Is("0.37.1"),
+    program: "geckodriver",
+    source: Source::Cargo {
+        package: "geckodriver",
+        options: &["--locked"],
+        minutes: "1 to 3",
+    },
+    lacking: "the page cannot be tested in Firefox",
+};
+
 const NO_PAGE: &str = "the page cannot be built";
 
 impl Version {
@@ -168,15 +181,26 @@ pub fn cache() -> Result<PathBuf> {
 }
 
 impl Pin {
-    /// The folder to put on PATH; `None` if the tool on PATH is the right one already.
-    fn ensure(&self) -> Result<Option<PathBuf>> {
-        let version = self.version.resolve()?;
-        let root = cache()?.join(format!("{}-{version}", self.name));
+    /// Where it is kept, whether or not it is there yet.
+    fn root(&self, version: &str) -> Result<PathBuf> {
+        Ok(cache()?.join(format!("{}-{version}", self.name)))
+    }
+
+    /// The folder of its program, and that.
+    fn program_in(&self, root: &Path) -> (PathBuf, PathBuf) {
         let folder = match self.source {
             Source::Cargo { .. } => root.join("bin"),
             Source::Npm { .. } => root.join("node_modules").join(".bin"),
         };
         let program = folder.join(format!("{}{}", self.program, env::consts::EXE_SUFFIX));
+        (folder, program)
+    }
+
+    /// The folder to put on PATH; `None` if the tool on PATH is the right one already.
+    fn ensure(&self) -> Result<Option<PathBuf>> {
+        let version = self.version.resolve()?;
+        let root = self.root(&version)?;
+        let (folder, program) = self.program_in(&root);
         if program.exists() {
             return Ok(Some(folder));
         }
@@ -336,6 +360,25 @@ pub fn path_for_fuzz() -> Result<OsString> {
     path_with(CARGO_FUZZ.ensure()?.as_slice())
 }
 
+/// Firefox's driver as it is kept here, or else whichever is on PATH.
+pub fn geckodriver() -> Option<PathBuf> {
+    let root = GECKODRIVER
+        .version
+        .resolve()
+        .and_then(|it| GECKODRIVER.root(&it))
+        .ok()?;
+    let (_, program) = GECKODRIVER.program_in(&root);
+    program
+        .exists()
+        .then_some(program)
+        .or_else(|| find(GECKODRIVER.program))
+}
+
+/// Installs Firefox's driver.
+pub fn install_geckodriver() -> Result<()> {
+    GECKODRIVER.ensure().map(|_| ())
+}
+
 /// wasm-opt makes the page smaller and faster but is not needed: without npm there is a stand-in.
 fn ensure_wasm_opt() -> Result<Option<PathBuf>> {
     let version = BINARYEN.version.resolve()?;
@@ -473,80 +516,6 @@ pub fn ensure_components() -> Result<()> {
             missing.join(" and ")
         )
     })
-}
-
-/// The browser that tests drive: `$HERDSCOPE_CHROMIUM`, or one of the usual names on PATH.
-pub fn chromium() -> Option<PathBuf> {
-    named_by("HERDSCOPE_CHROMIUM").or_else(|| {
-        [
-            "chromium",
-            "chromium-browser",
-            "google-chrome",
-            "google-chrome-stable",
-        ]
-        .into_iter()
-        .find_map(find)
-    })
-}
-
-/// The program that drives it: `$HERDSCOPE_CHROMEDRIVER`, or `chromedriver` on PATH.
-pub fn chromedriver() -> Option<PathBuf> {
-    named_by("HERDSCOPE_CHROMEDRIVER").or_else(|| find("chromedriver"))
-}
-
-fn named_by(variable: &str) -> Option<PathBuf> {
-    env::var_os(variable)
-        .filter(|it| !it.is_empty())
-        .map(PathBuf::from)
-}
-
-/// What to do where no browser can be installed from here.
-pub const BROWSER_ADVICE: &str = "the browser tests need Chromium (or Chrome) and the chromedriver of the same \
-     version: on Debian `apt-get install chromium chromium-driver`, on Fedora `dnf install chromium chromedriver`, \
-     on macOS `brew install --cask chromium chromedriver`; or set HERDSCOPE_CHROMIUM and HERDSCOPE_CHROMEDRIVER \
-     to the two programs";
-
-/// Installs Chromium and chromedriver if missing, by the system's package manager where it may.
-pub fn ensure_browser() -> Result<()> {
-    if chromium().is_some() && chromedriver().is_some() {
-        return Ok(());
-    }
-    let apt = find("apt-get").ok_or(BROWSER_ADVICE)?;
-    let prefix: &[&str] = if output(Command::new("id").arg("-u")).as_deref() == Some("0") {
-        &[]
-    } else if output(Command::new("sudo").args(["-n", "true"])).is_some() {
-        &["sudo", "-n"]
-    } else {
-        return Err(BROWSER_ADVICE.to_owned());
-    };
-    let apt_get = |options: &[&str]| {
-        let mut command = Command::new("env");
-        if let [first, rest @ ..] = prefix {
-            command = Command::new(first);
-            command.args(rest).arg("env");
-        }
-        command
-            .arg("DEBIAN_FRONTEND=noninteractive")
-            .arg(&apt)
-            .args(options);
-        aside(&mut command)
-    };
-    say("installing Chromium and chromedriver with apt-get");
-    // One package list of several that cannot be fetched fails the update, not yet the installation.
-    if let Err(error) = apt_get(&["update", "-q"]) {
-        say(format!(
-            "{error}; trying with the package lists that are there"
-        ));
-    }
-    let packages = ["chromium", "chromium-driver"];
-    let options = ["install", "-q", "-y", "--no-install-recommends"];
-    apt_get(&[&options[..], &packages[..]].concat())
-        .map_err(|error| format!("{error}; {BROWSER_ADVICE}"))?;
-    if chromium().is_some() && chromedriver().is_some() {
-        Ok(())
-    } else {
-        Err(BROWSER_ADVICE.to_owned())
-    }
 }
 
 #[cfg(test)]

@@ -1,15 +1,9 @@
-//! The browser: its processes, its session, and the commands that all else is made of.
+//! The browser: its session, and the commands that all else is made of.
 //!
-//! Calls block: a test is one thing after another. Dropping the value ends chromedriver and Chromium and
-//! removes their folder.
+//! Calls block: a test is one thing after another. What WebDriver has a word for is said to every browser alike;
+//! what it has none for, each does in its own way ([`crate::chromium`], [`crate::firefox`]). Dropping the value ends
+//! the browser and its driver and removes their folder.
 
-use std::fs;
-use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc;
-use std::thread;
 use std::time::Duration;
 
 use fantoccini::wd::WebDriverCompatibleCommand;
@@ -19,55 +13,42 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use url::{ParseError, Url};
-use xtask::tools;
+use xtask::browsers::Brand;
 
-use crate::{Failure, Result};
+use crate::driver::Driver;
+use crate::page::{Held, Point, Touch};
+use crate::{Failure, Result, chromium, firefox};
 
-/// Quiet, without the network, and in containers too (root has no sandbox, /dev/shm may be tiny).
-const FLAGS: &[&str] = &[
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-dev-shm-usage",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--force-color-profile=srgb",
-    "--hide-scrollbars",
-];
-
-/// One Chromium with a profile of its own.
+/// One browser with a profile of its own.
 pub struct Browser {
+    brand: Brand,
     runtime: Runtime,
     /// `None` only while being dropped.
     client: Option<Client>,
     // Declared after the client: ended after it.
-    driver: Driver,
+    _driver: Driver,
 }
 
 impl Browser {
-    /// Starts chromedriver on a free port, and Chromium by it.
+    /// Starts the browser that `HERDSCOPE_BROWSER` names, or else Chromium.
     pub fn start() -> Result<Browser> {
-        let chromium = tools::chromium().ok_or(tools::BROWSER_ADVICE)?;
-        let driver = Driver::start()?;
+        Browser::of(Brand::chosen()?)
+    }
+
+    /// Starts a browser, by its driver on a free port.
+    pub fn of(brand: Brand) -> Result<Browser> {
+        let program = brand.program().ok_or(brand.advice())?;
+        let driver = Driver::start(brand)?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .map_err(|error| Failure::new(format!("cannot wait for the browser: {error}")))?;
 
-        let mut flags: Vec<String> = FLAGS.iter().map(|flag| (*flag).to_owned()).collect();
-        flags.push(format!(
-            "--user-data-dir={}",
-            driver.folder.join("profile").display()
-        ));
-        let capabilities = json!({
-            "browserName": "chrome",
-            "goog:loggingPrefs": { "browser": "ALL" },
-            "goog:chromeOptions": { "binary": chromium, "args": flags },
-            "timeouts": { "script": 60_000, "pageLoad": 60_000 },
-        });
+        let mut capabilities = match brand {
+            Brand::Chromium => chromium::capabilities(&program, &driver.folder),
+            Brand::Firefox => firefox::capabilities(&program),
+        };
+        capabilities["timeouts"] = json!({ "script": 60_000, "pageLoad": 60_000 });
         let Value::Object(capabilities) = capabilities else {
             return Err("capabilities are an object".into());
         };
@@ -81,15 +62,25 @@ impl Browser {
             })
             .map_err(|error| {
                 Failure::new(format!(
-                    "{} did not start under chromedriver: {error}",
-                    chromium.display()
+                    "{} did not start under its driver: {error}",
+                    program.display()
                 ))
             })?;
-        Ok(Browser {
+        let browser = Browser {
+            brand,
             runtime,
             client: Some(client),
-            driver,
-        })
+            _driver: driver,
+        };
+        if brand == Brand::Firefox {
+            firefox::listen(&browser)?;
+        }
+        Ok(browser)
+    }
+
+    /// Which one it is.
+    pub fn brand(&self) -> Brand {
+        self.brand
     }
 
     /// The session; all its calls go through [`Browser::block_on`].
@@ -107,26 +98,18 @@ impl Browser {
         self.runtime.block_on(call).map_err(Into::into)
     }
 
-    /// A command of the DevTools protocol to the current tab.
-    pub fn devtools(&self, command: &str, parameters: Value) -> Result<Value> {
-        let body = json!({ "cmd": command, "params": parameters });
-        self.post("goog/cdp/execute", body)
-            .map_err(|error| Failure::new(format!("{command}: {error}")))
+    /// Runs statements in the page; what they `return` (or the promise's value) comes back.
+    pub(crate) fn run(&self, statements: &str, arguments: Vec<Value>) -> Result<Value> {
+        self.block_on(self.client()?.execute(statements, arguments))
+            .map_err(|error| Failure::new(format!("in the page, `{statements}`: {error}")))
     }
 
-    /// What was logged since the last call, page and workers alike: (level, message).
-    pub fn log(&self) -> Result<Vec<(String, String)>> {
-        let entries = self.post("se/log", json!({ "type": "browser" }))?;
-        let text = |entry: &Value, key: &str| entry[key].as_str().unwrap_or_default().to_owned();
-        Ok(entries
-            .as_array()
-            .map(|entries| {
-                entries
-                    .iter()
-                    .map(|it| (text(it, "level"), text(it, "message")))
-                    .collect()
-            })
-            .unwrap_or_default())
+    /// What was logged as an error since the last call, by page and workers alike.
+    pub(crate) fn errors(&self) -> Result<Vec<String>> {
+        match self.brand {
+            Brand::Chromium => chromium::errors(self),
+            Brand::Firefox => firefox::errors(self),
+        }
     }
 
     /// Leaves the current tab for a new one, whose log and settings are its own.
@@ -137,10 +120,72 @@ impl Browser {
             client.close_window().await?;
             client.switch_to_window(tab.handle).await
         })?;
-        self.log().map(|_| ())
+        if self.brand == Brand::Firefox {
+            // What the old tab preferred.
+            firefox::prefer(self, &[])?;
+        }
+        self.errors().map(|_| ())
     }
 
-    fn post(&self, path: &'static str, body: Value) -> Result<Value> {
+    /// Forgets what pages of an origin have stored.
+    pub(crate) fn forget(&self, origin: &str) -> Result<()> {
+        match self.brand {
+            Brand::Chromium => chromium::forget(self, origin),
+            Brand::Firefox => firefox::forget(self),
+        }
+    }
+
+    /// Sets the size of the window's inside, and how many device pixels one CSS pixel is.
+    pub(crate) fn resize(&self, width: u32, height: u32, device_pixels: f64) -> Result<()> {
+        match self.brand {
+            Brand::Chromium => chromium::resize(self, width, height, device_pixels),
+            Brand::Firefox => firefox::resize(self, width, height, device_pixels),
+        }
+    }
+
+    /// Sets media features of the current tab.
+    pub(crate) fn prefer(&self, features: &[(&str, &str)]) -> Result<()> {
+        match self.brand {
+            Brand::Chromium => chromium::prefer(self, features),
+            Brand::Firefox => firefox::prefer(self, features),
+        }
+    }
+
+    /// Has events happen to files that are dragged from the desktop.
+    pub(crate) fn drag(&self, events: &[&str], files: &[String], at: Point) -> Result<()> {
+        match self.brand {
+            Brand::Chromium => chromium::drag(self, events, files, at),
+            Brand::Firefox => firefox::drag(self, events, files, at),
+        }
+    }
+
+    /// Presses a key of any keyboard, by its place and what it writes.
+    pub(crate) fn strike(&self, code: &str, key: &str, held: Held) -> Result<()> {
+        match self.brand {
+            Brand::Chromium => chromium::strike(self, code, key, held),
+            Brand::Firefox => firefox::strike(self, code, key, held),
+        }
+    }
+
+    /// Has fingers do something: the last of them comes, all of them move, all of them go.
+    pub(crate) fn touch(&self, what: Touch, fingers: &[Point]) -> Result<()> {
+        match self.brand {
+            Brand::Chromium => chromium::touch(self, what, fingers),
+            Brand::Firefox => firefox::touch(self, what, fingers),
+        }
+    }
+
+    /// Lets the page write to the clipboard and read it.
+    pub(crate) fn allow_clipboard(&self) -> Result<()> {
+        match self.brand {
+            Brand::Chromium => chromium::allow_clipboard(self),
+            // By a preference that it was started with.
+            Brand::Firefox => Ok(()),
+        }
+    }
+
+    /// A command that WebDriver's own list lacks.
+    pub(crate) fn post(&self, path: &'static str, body: Value) -> Result<Value> {
         self.block_on(self.client()?.issue_cmd(SessionPost { path, body }))
     }
 }
@@ -148,12 +193,11 @@ impl Browser {
 impl Drop for Browser {
     fn drop(&mut self) {
         if let Some(client) = self.client.take() {
-            // Chromium ends with its session; if it does not answer, it ends with chromedriver.
+            // The browser ends with its session; if it does not answer, it ends with its driver.
             let _ = self.runtime.block_on(async {
                 tokio::time::timeout(Duration::from_secs(5), client.close()).await
             });
         }
-        self.driver.end();
     }
 }
 
@@ -176,88 +220,4 @@ impl WebDriverCompatibleCommand for SessionPost {
     fn method_and_body(&self, _: &Url) -> (Method, Option<String>) {
         (Method::POST, Some(self.body.to_string()))
     }
-}
-
-/// The chromedriver process, and the folder of its profile.
-struct Driver {
-    process: Child,
-    address: String,
-    folder: PathBuf,
-}
-
-impl Driver {
-    fn start() -> Result<Driver> {
-        let program = tools::chromedriver().ok_or(tools::BROWSER_ADVICE)?;
-        let folder = folder_of_its_own()?;
-        let mut process = Command::new(&program)
-            .arg("--port=0")
-            .arg(format!(
-                "--log-path={}",
-                folder.join("chromedriver.log").display()
-            ))
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(|error| {
-                Failure::new(format!("could not start {}: {error}", program.display()))
-            })?;
-        let port = port_said_by(&mut process);
-        let mut driver = Driver {
-            process,
-            address: String::new(),
-            folder,
-        };
-        match port {
-            Some(port) => {
-                driver.address = format!("http://127.0.0.1:{port}");
-                Ok(driver)
-            }
-            None => {
-                driver.end();
-                Err(format!(
-                    "{} did not say within 20 seconds on which port it listens",
-                    program.display()
-                )
-                .into())
-            }
-        }
-    }
-
-    fn end(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-        let _ = fs::remove_dir_all(&self.folder);
-    }
-}
-
-fn folder_of_its_own() -> Result<PathBuf> {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let name = format!(
-        "herdscope-browser-{}-{}",
-        std::process::id(),
-        COUNT.fetch_add(1, Ordering::Relaxed)
-    );
-    let folder = std::env::temp_dir().join(name);
-    fs::create_dir_all(&folder).map_err(|error| {
-        Failure::new(format!(
-            "cannot make {} for the browser: {error}",
-            folder.display()
-        ))
-    })?;
-    Ok(folder)
-}
-
-/// Reads the port from chromedriver's greeting, and goes on reading so that it never blocks on a full pipe.
-fn port_said_by(process: &mut Child) -> Option<u16> {
-    let lines = BufReader::new(process.stdout.take()?).lines();
-    let (tell, told) = mpsc::channel();
-    thread::spawn(move || {
-        for line in lines.map_while(std::result::Result::ok) {
-            if let Some(port) = line.split("started successfully on port ").nth(1) {
-                let _ = tell.send(port.trim_end_matches('.').trim().parse().ok());
-            }
-        }
-    });
-    told.recv_timeout(Duration::from_secs(20)).ok().flatten()
 }

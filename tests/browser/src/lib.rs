@@ -1,5 +1,6 @@
-//! A harness that drives the built page in headless Chromium, as a person would: it drops files, turns the
-//! wheel, presses keys, and looks at the pixels.
+//! A harness that drives the built page in a headless browser, as a person would: it drops files, turns the
+//! wheel, presses keys, and looks at the pixels. The browser is Chromium, or the one that `HERDSCOPE_BROWSER` names:
+//! `firefox`.
 //!
 //! The page comes from `pkg/` of the workspace (or the folder that `HERDSCOPE_PKG` names), over a plain static
 //! server on 127.0.0.1: at `/` and, to show that it works from anywhere, at `/any/sub/path/`. If
@@ -21,15 +22,19 @@
 //! The file is also listed in Cargo.toml with `harness = false`, since [`suite!`] makes its `main`.
 //!
 //! A test fails by an error, by a panic, or by anything that the page or its worker logged as an error and
-//! the test did not ask for with [`Page::take_errors`]. Then the screen is kept as a picture.
+//! the test did not ask for with [`Page::take_errors`]. Then the screen is kept as a picture. What one browser cannot
+//! do at all is a test of its own, which says so with [`Page::not_in`] and is counted as ignored there.
 //!
 //! On top of hands and eyes for any page stands what only herdscope's has ([`Page::show`], [`Page::picture`],
 //! [`Page::view`], [`Page::wait_for_message`] and more), [`files`] to give it, and [`Truth`]: what the library
 //! says about the same file when it is called directly.
 
 mod browser;
+mod chromium;
+mod driver;
 mod explorer;
 pub mod files;
+mod firefox;
 mod page;
 mod pixels;
 mod site;
@@ -43,6 +48,7 @@ pub use pixels::Pixels;
 pub use site::Site;
 pub use suite::{Test, run, run_on};
 pub use truth::Truth;
+pub use xtask::browsers::Brand;
 
 use std::fmt;
 
@@ -50,18 +56,25 @@ use std::fmt;
 pub type Result<T> = std::result::Result<T, Failure>;
 
 /// What went wrong, and what to do where something can be done.
-pub struct Failure(String);
+pub struct Failure {
+    sentence: String,
+    /// Nothing went wrong: the browser cannot do what the test is about.
+    is_skip: bool,
+}
 
 impl Failure {
     /// A failure in these words.
     pub fn new(sentence: impl Into<String>) -> Failure {
-        Failure(sentence.into())
+        Failure {
+            sentence: sentence.into(),
+            is_skip: false,
+        }
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.sentence)
     }
 }
 
@@ -76,18 +89,18 @@ impl std::error::Error for Failure {}
 
 impl From<String> for Failure {
     fn from(sentence: String) -> Failure {
-        Failure(sentence)
+        Failure::new(sentence)
     }
 }
 
 impl From<&str> for Failure {
     fn from(sentence: &str) -> Failure {
-        Failure(sentence.to_owned())
+        Failure::new(sentence)
     }
 }
 
 impl From<fantoccini::error::CmdError> for Failure {
     fn from(error: fantoccini::error::CmdError) -> Failure {
-        Failure(format!("the browser refused: {error}"))
+        Failure::new(format!("the browser refused: {error}"))
     }
 }

@@ -1,7 +1,7 @@
 //! One tab with the page in it, and what a person does to a page.
 //!
-//! Positions are CSS pixels from the top left of the window, unless a method says otherwise. Mouse and drops go
-//! through the DevTools protocol, keys through WebDriver: the page gets trusted events from all of them.
+//! Positions are CSS pixels from the top left of the window, unless a method says otherwise. The page gets trusted
+//! events: of mouse, fingers and keys by WebDriver, of dragged files in each browser's own way.
 
 use std::path::Path;
 use std::thread::sleep;
@@ -10,11 +10,14 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use fantoccini::Locator;
-use fantoccini::actions::{InputSource, KeyAction, KeyActions};
+use fantoccini::actions::{
+    Actions, InputSource, KeyAction, KeyActions, MouseActions, PointerAction, WheelAction,
+    WheelActions,
+};
 use fantoccini::key::Key;
 use serde_json::{Value, json};
 
-use crate::{Browser, Failure, Pixels, Result, Site};
+use crate::{Brand, Browser, Failure, Pixels, Result, Site};
 
 /// How long the page may take for anything, unless a test says otherwise.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -67,31 +70,32 @@ pub enum Button {
 }
 
 impl Button {
-    fn name(self) -> &'static str {
+    /// As events number it.
+    fn number(self) -> u64 {
         match self {
-            Button::Left => "left",
-            Button::Middle => "middle",
-            Button::Right => "right",
-        }
-    }
-
-    /// Its bit in the set of buttons that are down.
-    fn bit(self) -> u32 {
-        match self {
-            Button::Left => 1,
+            Button::Left => 0,
+            Button::Middle => 1,
             Button::Right => 2,
-            Button::Middle => 4,
         }
     }
 }
 
-/// Keys held while the mouse is used.
+/// What fingers do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Touch {
+    Start,
+    Move,
+    End,
+}
+
+/// Keys held while the mouse, or another key, is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs, reason = "they are the keys of a keyboard")]
 pub struct Held {
     pub shift: bool,
     pub ctrl: bool,
     pub alt: bool,
+    pub meta: bool,
 }
 
 impl Held {
@@ -100,22 +104,38 @@ impl Held {
         shift: false,
         ctrl: false,
         alt: false,
+        meta: false,
     };
     /// Shift alone.
     pub const SHIFT: Held = Held {
         shift: true,
-        ctrl: false,
-        alt: false,
+        ..Held::NOTHING
     };
     /// Control alone.
     pub const CTRL: Held = Held {
-        shift: false,
         ctrl: true,
-        alt: false,
+        ..Held::NOTHING
+    };
+    /// Alt alone.
+    pub const ALT: Held = Held {
+        alt: true,
+        ..Held::NOTHING
+    };
+    /// The command key alone.
+    pub const META: Held = Held {
+        meta: true,
+        ..Held::NOTHING
     };
 
-    fn bits(self) -> u32 {
-        u32::from(self.alt) | u32::from(self.ctrl) << 1 | u32::from(self.shift) << 3
+    fn keys(self) -> Vec<char> {
+        let all = [
+            (self.ctrl, Key::Control),
+            (self.alt, Key::Alt),
+            (self.meta, Key::Meta),
+            (self.shift, Key::Shift),
+        ];
+        let held = all.into_iter().filter(|it| it.0);
+        held.map(|(_, key)| key.into()).collect()
     }
 }
 
@@ -130,6 +150,17 @@ impl<'a> Page<'a> {
     /// The browser, for what this type has no method for.
     pub fn browser(&self) -> &'a Browser {
         self.browser
+    }
+
+    /// Leaves a test out in a browser that cannot do what it is about, and why.
+    pub fn not_in(&self, brand: Brand, why: &str) -> Result<()> {
+        if self.browser.brand() != brand {
+            return Ok(());
+        }
+        Err(Failure {
+            sentence: format!("skipped in {}: {why}", brand.name()),
+            is_skip: true,
+        })
     }
 
     /// The full address of a path of the site; a full address stays as it is.
@@ -200,31 +231,17 @@ impl<'a> Page<'a> {
 
     /// Sets the size of the window's inside, in CSS pixels, and how many device pixels one of them is.
     pub fn resize(&self, width: u32, height: u32, device_pixels: f64) -> Result<()> {
-        let size = json!({ "width": width, "height": height, "deviceScaleFactor": device_pixels, "mobile": false });
-        self.browser
-            .devtools("Emulation.setDeviceMetricsOverride", size)
-            .map(|_| ())
+        self.browser.resize(width, height, device_pixels)
     }
 
     /// Sets media features, such as `("prefers-color-scheme", "dark")`.
     pub fn prefer(&self, features: &[(&str, &str)]) -> Result<()> {
-        let features: Vec<Value> = features
-            .iter()
-            .map(|(name, value)| json!({ "name": name, "value": value }))
-            .collect();
-        self.browser
-            .devtools(
-                "Emulation.setEmulatedMedia",
-                json!({ "features": features }),
-            )
-            .map(|_| ())
+        self.browser.prefer(features)
     }
 
     /// Runs statements in the page; what they `return` (or the promise's value) comes back.
     pub fn run(&self, statements: &str, arguments: Vec<Value>) -> Result<Value> {
-        self.browser
-            .block_on(self.browser.client()?.execute(statements, arguments))
-            .map_err(|error| Failure::new(format!("in the page, `{statements}`: {error}")))
+        self.browser.run(statements, arguments)
     }
 
     /// The value of an expression in the page.
@@ -345,12 +362,7 @@ impl<'a> Page<'a> {
     /// What page and workers logged as errors since the last call: console, uncaught errors, files not found.
     /// A test that provokes errors takes them; what is left at its end fails it.
     pub fn take_errors(&self) -> Result<Vec<String>> {
-        let log = self.browser.log()?;
-        Ok(log
-            .into_iter()
-            .filter(|(level, _)| level == "SEVERE")
-            .map(|(_, message)| message)
-            .collect())
+        self.browser.errors()
     }
 }
 
@@ -365,26 +377,14 @@ impl Page<'_> {
     /// Drops files, or folders, together.
     pub fn drop_files(&self, paths: &[&Path], at: Point) -> Result<()> {
         self.drag_files(paths, at)?;
-        self.drag_event("drop", paths, at)
+        self.browser.drag(&["drop"], &absolutes(paths)?, at)
     }
 
-    /// Drags files over the window without letting go. (They cannot be dragged out again: the browser's
-    /// `dragCancel` gives the page no `dragleave`.)
+    /// Drags files over the window without letting go. (They cannot be dragged out again: Chromium's `dragCancel`
+    /// gives the page no `dragleave`.)
     pub fn drag_files(&self, paths: &[&Path], at: Point) -> Result<()> {
-        self.drag_event("dragEnter", paths, at)?;
-        self.drag_event("dragOver", paths, at)
-    }
-
-    fn drag_event(&self, kind: &str, paths: &[&Path], at: Point) -> Result<()> {
-        let files = paths
-            .iter()
-            .map(|path| absolute(path))
-            .collect::<Result<Vec<String>>>()?;
-        let data = json!({ "items": [], "files": files, "dragOperationsMask": 1 });
-        let event = json!({ "type": kind, "x": at.x, "y": at.y, "data": data });
-        self.browser
-            .devtools("Input.dispatchDragEvent", event)
-            .map(|_| ())
+        let events = ["dragenter", "dragover"];
+        self.browser.drag(&events, &absolutes(paths)?, at)
     }
 
     /// Chooses a file in the dialog of a file input.
@@ -395,8 +395,7 @@ impl Page<'_> {
     /// Chooses files in the dialog of a file input that takes several.
     pub fn choose_files(&self, selector: &str, paths: &[&Path]) -> Result<()> {
         let client = self.browser.client()?;
-        let paths = paths.iter().map(|path| absolute(path));
-        let path = paths.collect::<Result<Vec<String>>>()?.join("\n");
+        let path = absolutes(paths)?.join("\n");
         self.browser.block_on(async {
             client
                 .find(Locator::Css(selector))
@@ -413,15 +412,7 @@ impl Page<'_> {
             "return navigator.clipboard.writeText(arguments[0])",
             vec![json!(text)],
         )?;
-        let key = |kind: &str| {
-            json!({ "type": kind, "modifiers": 2, "key": "v", "code": "KeyV", "windowsVirtualKeyCode": 86,
-                    "commands": if kind == "rawKeyDown" { vec!["paste"] } else { vec![] } })
-        };
-        self.browser
-            .devtools("Input.dispatchKeyEvent", key("rawKeyDown"))?;
-        self.browser
-            .devtools("Input.dispatchKeyEvent", key("keyUp"))
-            .map(|_| ())
+        self.press("Ctrl+v")
     }
 
     /// The text on the clipboard.
@@ -432,17 +423,12 @@ impl Page<'_> {
 
     /// Lets the page write to the clipboard, as it may in a window that has the focus.
     pub fn allow_clipboard(&self) -> Result<()> {
-        let permissions =
-            json!({ "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"] });
-        self.browser
-            .devtools("Browser.grantPermissions", permissions)?;
-        self.browser
-            .devtools(
-                "Emulation.setFocusEmulationEnabled",
-                json!({ "enabled": true }),
-            )
-            .map(|_| ())
+        self.browser.allow_clipboard()
     }
+}
+
+fn absolutes(paths: &[&Path]) -> Result<Vec<String>> {
+    paths.iter().map(|path| absolute(path)).collect()
 }
 
 fn absolute(path: &Path) -> Result<String> {
@@ -460,18 +446,18 @@ fn no_element(selector: &str) -> Failure {
     Failure::new(format!("the page has no element `{selector}`"))
 }
 
-// ---- The mouse
+// ---- The mouse and fingers
 
 impl Page<'_> {
     /// Moves the mouse somewhere, no button down.
     pub fn hover(&self, at: Point) -> Result<()> {
-        self.mouse("mouseMoved", at, None, 0, 0, Held::NOTHING)
+        self.mouse([move_to(at)], Held::NOTHING)
     }
 
     /// Clicks a place with the left button.
     pub fn click_at(&self, at: Point, held: Held) -> Result<()> {
-        self.hover(at)?;
-        self.press_and_release(at, 1, held)
+        let [down, up] = press_and_release(Button::Left);
+        self.mouse([move_to(at), down, up], held)
     }
 
     /// Clicks the middle of an element, after scrolling it into sight.
@@ -483,63 +469,90 @@ impl Page<'_> {
 
     /// Clicks twice.
     pub fn double_click(&self, at: Point) -> Result<()> {
-        self.hover(at)?;
-        self.press_and_release(at, 1, Held::NOTHING)?;
-        self.press_and_release(at, 2, Held::NOTHING)
+        let once = press_and_release(Button::Left);
+        let actions = [move_to(at)].into_iter().chain(once.clone()).chain(once);
+        self.mouse(actions, Held::NOTHING)
     }
 
     /// Presses a button, moves in ten steps, lets go.
     pub fn drag(&self, from: Point, to: Point, button: Button, held: Held) -> Result<()> {
         const STEPS: u32 = 10;
-        self.hover(from)?;
-        self.mouse("mousePressed", from, Some(button), button.bit(), 1, held)?;
-        for step in 1..=STEPS {
+        let step = |step: u32| {
             let share = f64::from(step) / f64::from(STEPS);
-            let at = Point {
+            move_to(Point {
                 x: from.x + (to.x - from.x) * share,
                 y: from.y + (to.y - from.y) * share,
-            };
-            self.mouse("mouseMoved", at, Some(button), button.bit(), 0, held)?;
-        }
-        self.mouse("mouseReleased", to, Some(button), 0, 1, held)
+            })
+        };
+        let [down, up] = press_and_release(button);
+        let actions = [move_to(from), down]
+            .into_iter()
+            .chain((1..=STEPS).map(step));
+        self.mouse(actions.chain([up]), held)
     }
 
-    /// Turns the wheel: `dy` above 0 towards oneself, which is down the page.
+    /// Turns the wheel: `dy` above 0 towards oneself, which is down the page. Whole pixels.
     pub fn wheel(&self, at: Point, dx: f64, dy: f64, held: Held) -> Result<()> {
-        let event = json!({ "type": "mouseWheel", "x": at.x, "y": at.y, "deltaX": dx, "deltaY": dy,
-                            "modifiers": held.bits() });
-        self.browser
-            .devtools("Input.dispatchMouseEvent", event)
-            .map(|_| ())
+        let turn = WheelAction::Scroll {
+            duration: Some(Duration::ZERO),
+            x: at.x as i64,
+            y: at.y as i64,
+            delta_x: dx as i64,
+            delta_y: dy as i64,
+        };
+        let actions = WheelActions::new("wheel".to_owned()).then(turn);
+        self.while_held(held, || self.perform(actions))
     }
 
-    fn press_and_release(&self, at: Point, nth: u32, held: Held) -> Result<()> {
-        self.mouse(
-            "mousePressed",
-            at,
-            Some(Button::Left),
-            Button::Left.bit(),
-            nth,
-            held,
-        )?;
-        self.mouse("mouseReleased", at, Some(Button::Left), 0, nth, held)
+    fn mouse(&self, actions: impl IntoIterator<Item = PointerAction>, held: Held) -> Result<()> {
+        let mouse = MouseActions::new("mouse".to_owned());
+        let actions = actions.into_iter().fold(mouse, |all, it| all.then(it));
+        self.while_held(held, || self.perform(actions))
     }
 
-    fn mouse(
-        &self,
-        kind: &str,
-        at: Point,
-        button: Option<Button>,
-        down: u32,
-        nth: u32,
-        held: Held,
-    ) -> Result<()> {
-        let event = json!({ "type": kind, "x": at.x, "y": at.y, "button": button.map_or("none", Button::name),
-                            "buttons": down, "clickCount": nth, "modifiers": held.bits() });
-        self.browser
-            .devtools("Input.dispatchMouseEvent", event)
-            .map(|_| ())
+    /// Puts the last of these fingers down; the others are down already.
+    pub fn finger_down(&self, fingers: &[Point]) -> Result<()> {
+        self.browser.touch(Touch::Start, fingers)
     }
+
+    /// Moves the fingers that are down, each to its place.
+    pub fn fingers_move(&self, to: &[Point]) -> Result<()> {
+        self.browser.touch(Touch::Move, to)
+    }
+
+    /// Lifts fingers from where they are.
+    pub fn fingers_up(&self, fingers: &[Point]) -> Result<()> {
+        self.browser.touch(Touch::End, fingers)
+    }
+
+    fn while_held(&self, held: Held, act: impl FnOnce() -> Result<()>) -> Result<()> {
+        let keys = held.keys();
+        if keys.is_empty() {
+            return act();
+        }
+        let all = |to: fn(char) -> KeyAction| {
+            let hand = KeyActions::new("keys".to_owned());
+            keys.iter().fold(hand, |hand, &it| hand.then(to(it)))
+        };
+        self.perform(all(|value| KeyAction::Down { value }))?;
+        act()?;
+        self.perform(all(|value| KeyAction::Up { value }))
+    }
+
+    fn perform(&self, actions: impl Into<Actions>) -> Result<()> {
+        self.browser
+            .block_on(self.browser.client()?.perform_actions(actions))
+    }
+}
+
+pub(crate) fn move_to(Point { x, y }: Point) -> PointerAction {
+    let duration = Some(Duration::ZERO);
+    PointerAction::MoveTo { duration, x, y }
+}
+
+pub(crate) fn press_and_release(button: Button) -> [PointerAction; 2] {
+    let button = button.number();
+    [PointerAction::Down { button }, PointerAction::Up { button }]
 }
 
 // ---- The keyboard
@@ -564,8 +577,12 @@ impl Page<'_> {
         for &value in values.iter().rev() {
             actions = actions.then(KeyAction::Up { value });
         }
-        self.browser
-            .block_on(self.browser.client()?.perform_actions(actions))
+        self.perform(actions)
+    }
+
+    /// Presses a key of any keyboard: its place on it, such as `KeyW`, and what it writes there.
+    pub fn strike(&self, code: &str, key: &str, held: Held) -> Result<()> {
+        self.browser.strike(code, key, held)
     }
 
     /// Types into an element after what is in it.

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use libtest_mimic::{Arguments, Failed, Trial};
-use serde_json::json;
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
 use crate::{Browser, Failure, Page, Result, Site};
 
@@ -53,7 +52,7 @@ fn run_with(
         .iter()
         .map(|&(name, test)| {
             let (shared, site) = (Arc::clone(&shared), Arc::clone(&site));
-            Trial::test(name, move || {
+            Trial::ignorable_test(name, move || {
                 let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
                 match shared.get_or_insert_with(|| Shared::start(&*site)) {
                     Ok(shared) => shared.run(name, test).map_err(Failed::from),
@@ -76,19 +75,18 @@ impl Shared {
         })
     }
 
-    fn run(&self, name: &str, test: Test) -> Result<()> {
+    fn run(&self, name: &str, test: Test) -> Result<Completion> {
         self.browser.fresh_tab()?;
-        let stored = json!({ "origin": self.site.url(""), "storageTypes": "all" });
-        self.browser
-            .devtools("Storage.clearDataForOrigin", stored)?;
+        self.browser.forget(&self.site.url(""))?;
         let mut page = Page::new(&self.browser, Some(&self.site));
         page.resize(1200, 800, 1.0)?;
 
         let outcome = catch_unwind(AssertUnwindSafe(|| test(&mut page)));
         let errors = page.take_errors().unwrap_or_default();
         match outcome {
-            Ok(Ok(())) if errors.is_empty() => Ok(()),
+            Ok(Ok(())) if errors.is_empty() => Ok(Completion::Completed),
             Ok(Ok(())) => Err(self.told(name, "the page logged errors", &errors)),
+            Ok(Err(error)) if error.is_skip => Ok(Completion::ignored_with(error)),
             Ok(Err(error)) => Err(self.told(name, &error.to_string(), &errors)),
             Err(panic) => {
                 eprintln!("{}", self.told(name, "panicked", &errors));

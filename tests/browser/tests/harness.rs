@@ -19,8 +19,16 @@ fn main() -> ExitCode {
             the_mouse_presses_drags_and_turns_its_wheel,
         ),
         (
+            "fingers_come_move_and_go_together",
+            fingers_come_move_and_go_together,
+        ),
+        (
             "keys_are_pressed_alone_and_together",
             keys_are_pressed_alone_and_together,
+        ),
+        (
+            "keys_of_any_keyboard_are_struck",
+            keys_of_any_keyboard_are_struck,
         ),
         ("a_slider_is_set", a_slider_is_set),
         ("pixels_are_read_as_drawn", pixels_are_read_as_drawn),
@@ -133,6 +141,23 @@ fn the_mouse_presses_drags_and_turns_its_wheel(page: &mut Page) -> Result<()> {
     said(page, "trusted wheel 0,-120 at 50,50")
 }
 
+fn fingers_come_move_and_go_together(page: &mut Page) -> Result<()> {
+    page.open("/")?;
+    let plot = page.rect("#plot")?;
+    let from = [plot.at(0.25, 0.5), plot.at(0.75, 0.5)];
+    page.finger_down(&from[..1])?;
+    said(page, "trusted finger down 50,50 first\n")?;
+    page.finger_down(&from)?;
+    said(page, "trusted finger down 150,50\n")?;
+    let to = [plot.at(0.1, 0.5), plot.at(0.9, 0.5)];
+    page.fingers_move(&to)?;
+    said(page, "trusted finger move 20,50 first\n")?;
+    said(page, "trusted finger move 180,50\n")?;
+    page.fingers_up(&to)?;
+    said(page, "trusted finger up 20,50 first\n")?;
+    said(page, "trusted finger up 180,50\n")
+}
+
 fn keys_are_pressed_alone_and_together(page: &mut Page) -> Result<()> {
     page.open("/")?;
     page.press("w")?;
@@ -143,6 +168,15 @@ fn keys_are_pressed_alone_and_together(page: &mut Page) -> Result<()> {
     said(page, "trusted key ArrowLeft ArrowLeft shift\n")?;
     assert!(page.press("NoSuchKey").is_err());
     Ok(())
+}
+
+/// What a key writes need not be what stands in its place on other keyboards.
+fn keys_of_any_keyboard_are_struck(page: &mut Page) -> Result<()> {
+    page.open("/")?;
+    page.strike("KeyW", "z", Held::NOTHING)?;
+    said(page, "trusted key z KeyW\n")?;
+    page.strike("Slash", "?", Held::SHIFT)?;
+    said(page, "trusted key ? Slash shift\n")
 }
 
 fn a_slider_is_set(page: &mut Page) -> Result<()> {

@@ -40,33 +40,8 @@ fn strike(page: &Page, key: &str) -> Result<()> {
         None if name.len() == 1 => (String::new(), name.to_owned()),
         None => (name.to_owned(), name.to_owned()),
     };
-    strike_as(page, &code, &writes, if shift { SHIFT } else { 0 })
-}
-
-const ALT: u32 = 1;
-const CTRL: u32 = 2;
-const META: u32 = 4;
-const SHIFT: u32 = 8;
-
-fn strike_as(page: &Page, code: &str, key: &str, modifiers: u32) -> Result<()> {
-    for kind in ["rawKeyDown", "keyUp"] {
-        let event = json!({ "type": kind, "code": code, "key": key, "modifiers": modifiers });
-        page.browser().devtools("Input.dispatchKeyEvent", event)?;
-    }
-    Ok(())
-}
-
-/// Fingers: `touchStart`, `touchMove` or `touchEnd`, with those that are down then.
-fn touch(page: &Page, kind: &str, fingers: &[Point]) -> Result<()> {
-    let points: Vec<Value> = fingers
-        .iter()
-        .enumerate()
-        .map(|(id, at)| json!({ "x": at.x, "y": at.y, "id": id }))
-        .collect();
-    let event = json!({ "type": kind, "touchPoints": points });
-    page.browser()
-        .devtools("Input.dispatchTouchEvent", event)
-        .map(|_| ())
+    let held = if shift { Held::SHIFT } else { Held::NOTHING };
+    page.strike(&code, &writes, held)
 }
 
 // ---- Places
@@ -254,7 +229,7 @@ fn places_are_places_on_every_layout(page: &mut Page) -> Result<()> {
         ("KeyD", "e", [0.1, 0.0]),
     ] {
         show_around(page, &detail, false)?;
-        strike_as(page, code, writes, 0)?;
+        page.strike(code, writes, Held::NOTHING)?;
         let there = viewport::pan(around(&detail), by, limits);
         page.wait_for_viewport(writes, there)?;
     }
@@ -285,10 +260,10 @@ fn fields_dialogs_and_the_browser_keep_their_keys(page: &mut Page) -> Result<()>
         nothing(page, field)?;
     }
     page.run("document.activeElement.blur()", Vec::new())?;
-    for modifiers in [CTRL, ALT, META] {
+    for held in [Held::CTRL, Held::ALT, Held::META] {
         for key in keys() {
             let code = if key.starts_with("Key") { key } else { "" };
-            strike_as(page, code, key, modifiers)?;
+            page.strike(code, key, held)?;
         }
         nothing(page, "with a modifier")?;
     }
@@ -479,30 +454,30 @@ fn two_fingers_zoom_about_what_is_between_them(page: &mut Page) -> Result<()> {
                 y: (a.y + b.y) / 2.0,
             })
         };
-        touch(page, "touchStart", &from[..1])?;
-        touch(page, "touchStart", &from)?;
+        page.finger_down(&from[..1])?;
+        page.finger_down(&from)?;
         let half = [0, 1].map(|at| Point {
             x: (from[at].x + to[at].x) / 2.0,
             y: (from[at].y + to[at].y) / 2.0,
         });
-        touch(page, "touchMove", &half)?;
-        touch(page, "touchMove", &to)?;
+        page.fingers_move(&half)?;
+        page.fingers_move(&to)?;
         let factor = apart(from) / apart(to);
         let there = viewport::pinch(around(&detail), middle(from), middle(to), factor, limits);
         page.wait_for_viewport("a pinch", there)?;
-        touch(page, "touchEnd", &[])?;
+        page.fingers_up(&to)?;
         page.wait_until_still()?;
         assert!(page.view()?.viewport.is_some_and(|it| is_near(it, there)));
         assert_eq!(page.view()?.trace, None, "a pinch picks nothing");
         // And the way back, from where the fingers were.
         let pinched = page.view()?;
-        touch(page, "touchStart", &to[..1])?;
-        touch(page, "touchStart", &to)?;
-        touch(page, "touchMove", &half)?;
-        touch(page, "touchMove", &from)?;
+        page.finger_down(&to[..1])?;
+        page.finger_down(&to)?;
+        page.fingers_move(&half)?;
+        page.fingers_move(&from)?;
         let again = viewport::pinch(there, middle(to), middle(from), 1.0 / factor, limits);
         page.wait_for_viewport("a pinch back", again)?;
-        touch(page, "touchEnd", &[])?;
+        page.fingers_up(&from)?;
         page.wait_until_still()?;
         // One pinch is one entry.
         page.back()?;
@@ -521,10 +496,10 @@ fn one_finger_moves_and_a_long_press_names_the_span(page: &mut Page) -> Result<(
     show_around(page, &detail, false)?;
     let plot = page.plot()?;
     let (from, to) = (plot.pixel(0.6, 0.5), plot.pixel(0.4, 0.6));
-    touch(page, "touchStart", &[from])?;
-    touch(page, "touchMove", &[plot.pixel(0.5, 0.55)])?;
-    touch(page, "touchMove", &[to])?;
-    touch(page, "touchEnd", &[])?;
+    page.finger_down(&[from])?;
+    page.fingers_move(&[plot.pixel(0.5, 0.55)])?;
+    page.fingers_move(&[to])?;
+    page.fingers_up(&[to])?;
     let by = [(from.x - to.x) / plot.width, (from.y - to.y) / plot.height];
     page.wait_for_viewport("a move", viewport::pan(around(&detail), by, limits))?;
 
@@ -542,20 +517,20 @@ fn one_finger_moves_and_a_long_press_names_the_span(page: &mut Page) -> Result<(
         .plot()?
         .pixel(viewport::x_of(shown, middle), viewport::y_of(shown, rank));
     // A finger that comes and goes picks.
-    touch(page, "touchStart", &[at])?;
-    touch(page, "touchEnd", &[])?;
+    page.finger_down(&[at])?;
+    page.fingers_up(&[at])?;
     page.wait_for_view("the trace", |it| {
         it.trace.as_ref() == Some(&detail.trace_id)
     })?;
     // One that stays does not.
     page.new_tab()?;
     show_at(page, shown, &detail, false)?;
-    touch(page, "touchStart", &[at])?;
+    page.finger_down(&[at])?;
     page.wait_for("!document.getElementById('tip').hidden")?;
     let tip = page.text("#tip")?;
     let named = |it: &SpanLabel| tip.starts_with(&[&it.service, " ", &it.operation].concat());
     assert!(detail.spans.iter().any(named), "{tip}");
-    touch(page, "touchEnd", &[])?;
+    page.fingers_up(&[at])?;
     page.wait_until_still()?;
     let after = page.view()?;
     assert_eq!((after.trace, after.viewport), (None, Some(shown)));
@@ -567,10 +542,6 @@ fn the_wheel_zooms_or_moves(page: &mut Page) -> Result<()> {
     let limits = truth.summary.limits;
     let detail = a_trace(truth)?;
     let at = around(&detail);
-    let ctrl = Held {
-        ctrl: true,
-        ..Held::NOTHING
-    };
     let width = |it: Viewport| it.t1 - it.t0;
     for mode in ["zoom", "pan", "zoom"] {
         show_around(page, &detail, false)?;
@@ -592,7 +563,7 @@ fn the_wheel_zooms_or_moves(page: &mut Page) -> Result<()> {
         }
         // A pinch on a trackpad zooms in either.
         show_around(page, &detail, false)?;
-        page.wheel(cursor, 0.0, -10.0, ctrl)?;
+        page.wheel(cursor, 0.0, -10.0, Held::CTRL)?;
         let view = page.wait_for_view("a pinch", |it| {
             it.viewport.is_some_and(|it| width(it) < width(at))
         })?;

@@ -57,16 +57,7 @@ fn the_wheel_zooms_at_the_cursor(page: &mut Page) -> Result<()> {
         (0.3, 0.6, -240.0, Held::NOTHING, Axes::Both),
         (0.8, 0.2, 120.0, Held::NOTHING, Axes::Both),
         (0.5, 0.9, -120.0, Held::SHIFT, Axes::Time),
-        (
-            0.1,
-            0.5,
-            -120.0,
-            Held {
-                alt: true,
-                ..Held::NOTHING
-            },
-            Axes::Traces,
-        ),
+        (0.1, 0.5, -120.0, Held::ALT, Axes::Traces),
     ] {
         let before = show_somewhere(page)?;
         let plot = plot_at(page)?;

@@ -16,8 +16,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use self::row::{Row, Target};
+use crate::browsers::Brand;
 use crate::run::{cargo, say};
-use crate::tools::{self, Toolbox};
+use crate::tools::Toolbox;
 use crate::{Result, page, python, size, workspace};
 
 /// One benchmark: how `cargo xtask bench` calls it, what it is for, and what it does.
@@ -312,7 +313,7 @@ impl Bench {
     }
 
     fn browser(&self, name: &str) -> Result<Command> {
-        tools::ensure_browser()?;
+        Brand::Chromium.ensure()?;
         // All clocks are the browser's: who drives it need not be quick.
         let mut command = cargo();
         let package = [

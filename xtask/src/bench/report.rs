@@ -11,9 +11,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::module::PEERS;
 use super::row::Row;
 use super::table;
+use crate::browsers::Brand;
 use crate::generate::dialects;
 use crate::run::output;
-use crate::{Result, tools, workspace};
+use crate::{Result, workspace};
 
 const HOW: &str = "\
 Ratios are what to look at: contenders take turns, the ratio is taken within a round, and the median of the rounds counts,
@@ -104,7 +105,9 @@ fn machine() -> Vec<(&'static str, String)> {
     let memory = line_of("/proc/meminfo", "MemTotal")
         .and_then(|it| it.split(' ').next()?.parse::<f64>().ok());
     let version = |command: &mut Command| output(command.arg("--version"));
-    let browser = tools::chromium().and_then(|it| version(&mut Command::new(it)));
+    let browser = Brand::Chromium
+        .program()
+        .and_then(|it| version(&mut Command::new(it)));
     let rust = version(Command::new("rustc").current_dir(workspace()));
     let system =
         output(Command::new("uname").arg("-sr")).unwrap_or_else(|| env::consts::OS.to_owned());

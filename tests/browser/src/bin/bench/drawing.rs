@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use herdscope_browser_tests::{Browser, Result, Site};
+use herdscope_browser_tests::{Brand, Browser, Result, Site};
 use serde_json::{Value, json};
 use xtask::bench::input::{Input, Options, size};
 use xtask::bench::row::{Better, Row, spread};
@@ -106,7 +106,7 @@ fn together(
     alive: &[&'static str],
     all: &mut BTreeMap<&'static str, Rounds>,
 ) -> Result<std::result::Result<(), (&'static str, String)>> {
-    let browser = Browser::start()?;
+    let browser = Browser::of(Brand::Chromium)?;
     let page = peers::open(&browser, site)?;
     peers::load(&page, input, true)?;
     for name in alive {

@@ -1,7 +1,7 @@
 //! Frames of the page over a scripted pan and zoom, by size, from the request for a view to the last canvas call; what
 //! hovering and clicking take.
 
-use herdscope_browser_tests::{Browser, Page, Result, Site};
+use herdscope_browser_tests::{Brand, Browser, Page, Result, Site};
 use serde_json::json;
 use xtask::bench::input::{Input, Options, size};
 use xtask::bench::row::{Row, Target, percentile};
@@ -25,7 +25,7 @@ pub fn measure(options: &Options) -> Result<()> {
     let mut medians: Vec<(u64, Vec<f64>)> = Vec::new();
     for spans in options.sizes() {
         // A browser each: what the one before held would be in the way.
-        let browser = Browser::start()?;
+        let browser = Browser::of(Brand::Chromium)?;
         let page = page::marked(&browser, &site, "/")?;
         let input = Input::of(options, "herd", spans)?;
         page::open(&page, &input)?;

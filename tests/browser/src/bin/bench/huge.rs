@@ -3,7 +3,7 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use herdscope_browser_tests::{Browser, Page, Result, Site};
+use herdscope_browser_tests::{Brand, Browser, Page, Result, Site};
 use serde_json::json;
 use xtask::bench::input::{Input, Options};
 use xtask::bench::row::{Row, Target, percentile};
@@ -27,7 +27,7 @@ pub fn measure(options: &Options) -> Result<()> {
     let input = Input::of(options, "herd", spans)?;
     let size = format!("{:.1} GB, {}", input.bytes as f64 / 1e9, input.size());
     let site = Site::start()?;
-    let browser = Browser::start()?;
+    let browser = Browser::of(Brand::Chromium)?;
     let page = page::marked(&browser, &site, "/")?;
     let before = page.spans()?;
 

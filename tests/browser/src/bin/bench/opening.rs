@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use herdscope_browser_tests::{Browser, Page, Result, Site};
+use herdscope_browser_tests::{Brand, Browser, Page, Result, Site};
 use xtask::bench::input::{Input, Options};
 use xtask::bench::row::{Row, Target};
 
@@ -14,7 +14,7 @@ const LONG: u64 = 10_000_000;
 
 pub fn measure(options: &Options) -> Result<()> {
     let site = Site::start()?;
-    let browser = Browser::start()?;
+    let browser = Browser::of(Brand::Chromium)?;
     let mut starts = Vec::new();
     for _ in 0..options.rounds {
         let page = page::marked(&browser, &site, "/")?;

@@ -4,7 +4,7 @@
 //! and to rows, the crate `csv` alone in the same module, three readers in JavaScript to rows of texts with the duration
 //! as a column of numbers, DuckDB (in its worker) to a table of typed columns.
 
-use herdscope_browser_tests::{Browser, Page, Result};
+use herdscope_browser_tests::{Brand, Browser, Page, Result};
 use serde_json::{Value, json};
 use xtask::bench::input::{Input, Options};
 use xtask::bench::row::{Better, Row, Target};
@@ -47,7 +47,7 @@ const TURN: &str = "\
 
 pub fn measure(options: &Options) -> Result<()> {
     let site = peers::site(options)?;
-    let browser = Browser::start()?;
+    let browser = Browser::of(Brand::Chromium)?;
     for dialect in ["herd", "nezha"] {
         let input = Input::of(options, dialect, options.spans.min(150_000))?;
         let text = std::fs::read_to_string(&input.path).map_err(|error| error.to_string())?;

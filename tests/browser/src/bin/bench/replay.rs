@@ -1,6 +1,6 @@
 //! Calls that are replayed a second in the browser, causes included.
 
-use herdscope_browser_tests::{Browser, Result};
+use herdscope_browser_tests::{Brand, Browser, Result};
 use xtask::bench::input::{Input, Options};
 use xtask::bench::row::{Row, Target};
 
@@ -13,7 +13,7 @@ const TURN: &str = "\
 
 pub fn measure(options: &Options) -> Result<()> {
     let site = peers::site(options)?;
-    let browser = Browser::start()?;
+    let browser = Browser::of(Brand::Chromium)?;
     let page = peers::open(&browser, &site)?;
     let input = Input::of(options, "herd", options.spans.min(3_500_000))?;
     peers::load(&page, &input, false)?;

@@ -1,7 +1,7 @@
 //! The table of What if over all seeds, from its choice to its last figure; the plot's own run is in that time, too.
 
 use herdscope::engine::RUNS;
-use herdscope_browser_tests::{Browser, Result, Site};
+use herdscope_browser_tests::{Brand, Browser, Result, Site};
 use herdscope_sim::samples::sample;
 use herdscope_sim::{Remedy, Variant};
 use serde_json::json;
@@ -25,7 +25,7 @@ const SCENARIO: &str = "thundering-herd";
 
 pub fn measure(options: &Options) -> Result<()> {
     let site = Site::start()?;
-    let browser = Browser::start()?;
+    let browser = Browser::of(Brand::Chromium)?;
     let requests = requests()?;
     let mut paces = Vec::new();
     for _ in 0..options.rounds {

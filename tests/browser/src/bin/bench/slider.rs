@@ -1,6 +1,6 @@
 //! How soon a slider of the breaker is answered: from its move to the picture with the replay of all calls.
 
-use herdscope_browser_tests::{Browser, Result, Site};
+use herdscope_browser_tests::{Brand, Browser, Result, Site};
 use serde_json::json;
 use xtask::bench::input::{Input, Options};
 use xtask::bench::row::{Row, Target};
@@ -11,7 +11,7 @@ const SLIDER: &str = "[data-slider=fail]";
 
 pub fn measure(options: &Options) -> Result<()> {
     let site = Site::start()?;
-    let browser = Browser::start()?;
+    let browser = Browser::of(Brand::Chromium)?;
     let page = page::marked(&browser, &site, "/#v=1&src=sample:incident&pane=breaker")?;
     let input = Input::of(options, "herd", options.spans.min(3_500_000))?;
     page::open(&page, &input)?;
