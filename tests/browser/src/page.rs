@@ -239,7 +239,8 @@ impl<'a> Page<'a> {
         self.browser.prefer(features)
     }
 
-    /// Runs statements in the page; what they `return` (or the promise's value) comes back.
+    /// Runs statements in the page; what they `return` (or the promise's value) comes back. Firefox gives them a
+    /// `Date` and a `Promise` of their own: the page's are `window.Date` and `window.Promise`.
     pub fn run(&self, statements: &str, arguments: Vec<Value>) -> Result<Value> {
         self.browser.run(statements, arguments)
     }

@@ -240,9 +240,9 @@ fn a_link_asks_again_and_holds_no_password(page: &mut Page) -> Result<()> {
 /// Notes what is fetched, and answers nothing.
 const NOTE_FETCHES: &str = "\
     window.sent = []; \
-    window.fetch = async (url, init) => { \
+    window.fetch = (url, init) => { \
       window.sent.push({ url, method: init.method, body: init.body, headers: init.headers }); \
-      return new Response('12\\t3\\n'); }";
+      return window.Promise.resolve(new Response('12\\t3\\n')); }";
 
 fn the_query_on_screen_is_the_one_that_is_sent(page: &mut Page) -> Result<()> {
     page.show("/")?;
@@ -523,7 +523,7 @@ fn the_dialog_holds_the_focus_and_gives_it_back(page: &mut Page) -> Result<()> {
 fn a_window_of_time_ends_at_the_last_whole_second(page: &mut Page) -> Result<()> {
     page.show("/")?;
     // The page's clock stands still, so that it cannot tick between a press and a look.
-    page.run("Date.now = () => 1774747800999", Vec::new())?;
+    page.run("window.Date.now = () => 1774747800999", Vec::new())?;
     page.click("#clickhouse")?;
     page.wait_for("document.getElementById('ch-dialog').open")?;
     for (press, from) in [

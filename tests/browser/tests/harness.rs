@@ -3,10 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use herdscope_browser_tests::{Button, Held, Page, Point, Result, Test, run_on};
+use herdscope_browser_tests::{Brand, Button, Held, Page, Point, Result, Test, run_on};
 
 fn main() -> ExitCode {
     let tests: &[(&str, Test)] = &[
+        (
+            "the_browser_is_the_one_that_was_asked_for",
+            the_browser_is_the_one_that_was_asked_for,
+        ),
         (
             "the_page_is_served_at_the_root_and_under_a_path",
             the_page_is_served_at_the_root_and_under_a_path,
@@ -67,6 +71,16 @@ fn said(page: &Page, line: &str) -> Result<()> {
 }
 
 const PLACE: Point = Point { x: 150.0, y: 100.0 };
+
+fn the_browser_is_the_one_that_was_asked_for(page: &mut Page) -> Result<()> {
+    let name = match Brand::chosen()? {
+        Brand::Chromium => "Chrome/",
+        Brand::Firefox => "Firefox/",
+    };
+    let agent = page.string("navigator.userAgent")?;
+    assert!(agent.contains(name), "{agent}");
+    Ok(())
+}
 
 fn the_page_is_served_at_the_root_and_under_a_path(page: &mut Page) -> Result<()> {
     for path in ["/", "/any/sub/path/"] {
