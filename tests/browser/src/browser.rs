@@ -73,7 +73,7 @@ impl Browser {
             _driver: driver,
         };
         if brand == Brand::Firefox {
-            firefox::listen(&browser)?;
+            firefox::set_up(&browser)?;
         }
         Ok(browser)
     }
@@ -104,6 +104,14 @@ impl Browser {
             .map_err(|error| Failure::new(format!("in the page, `{statements}`: {error}")))
     }
 
+    /// Has statements run in every page of this tab, before its own.
+    pub(crate) fn run_first(&self, statements: &str) -> Result<()> {
+        match self.brand {
+            Brand::Chromium => chromium::run_first(self, statements),
+            Brand::Firefox => firefox::run_first(self, statements),
+        }
+    }
+
     /// What was logged as an error since the last call, by page and workers alike.
     pub(crate) fn errors(&self) -> Result<Vec<String>> {
         match self.brand {
@@ -121,8 +129,9 @@ impl Browser {
             client.switch_to_window(tab.handle).await
         })?;
         if self.brand == Brand::Firefox {
-            // What the old tab preferred.
+            // What was asked of the old tab.
             firefox::prefer(self, &[])?;
+            firefox::run_first(self, "")?;
         }
         self.errors().map(|_| ())
     }

@@ -43,6 +43,14 @@ impl Browser {
     }
 }
 
+/// Has statements run in every page of this tab from now on, before its own.
+pub(crate) fn run_first(browser: &Browser, statements: &str) -> Result<()> {
+    let script = json!({ "source": statements });
+    browser
+        .devtools("Page.addScriptToEvaluateOnNewDocument", script)
+        .map(|_| ())
+}
+
 /// What page and workers logged as errors since the last call.
 pub(crate) fn errors(browser: &Browser) -> Result<Vec<String>> {
     let entries = browser.post("se/log", json!({ "type": "browser" }))?;

@@ -34,9 +34,10 @@ pub(crate) fn capabilities(program: &Path) -> Value {
     })
 }
 
-/// Has everything heard that pages and workers log as an error: consoles in their own processes, uncaught errors
-/// and files that are not found in the browser's.
-const LISTEN: &str = "\
+/// What pages and workers log as errors is heard: consoles in their own processes, uncaught errors and files that are
+/// not found in the browser's. And statements are run in every page before its own: a policy of the page, which would
+/// forbid it, is not read yet.
+const SET_UP: &str = "\
     window.heard = []; \
     const beside = () => { \
       if (Services.appinfo.processType != Services.appinfo.PROCESS_TYPE_CONTENT) return; \
@@ -45,6 +46,10 @@ const LISTEN: &str = "\
         if (typeof said.innerID == 'number' && ['assert', 'error'].includes(said.level)) \
           sendAsyncMessage('herdscope:heard', Array.from(said.arguments, String).join(' ')); \
       }, Cc['@mozilla.org/systemprincipal;1'].createInstance(Ci.nsIPrincipal)); \
+      Services.obs.addObserver((page) => { \
+        const first = Services.cpmm.sharedData.get('herdscope:first'); \
+        if (first && /^https?:$/.test(page.location.protocol)) page.wrappedJSObject.eval(first); \
+      }, 'content-document-global-created'); \
     }; \
     Services.ppmm.addMessageListener('herdscope:heard', ({ data }) => void window.heard.push(data)); \
     Services.ppmm.loadProcessScript(`data:,(${encodeURIComponent(beside)})()`, true); \
@@ -60,8 +65,15 @@ const LISTEN: &str = "\
     }, 'http-on-examine-response')";
 
 /// To be called once, before the first page.
-pub(crate) fn listen(browser: &Browser) -> Result<()> {
-    in_window(browser, LISTEN, Vec::new()).map(|_| ())
+pub(crate) fn set_up(browser: &Browser) -> Result<()> {
+    in_window(browser, SET_UP, Vec::new()).map(|_| ())
+}
+
+/// Has statements run in every page from now on, before its own.
+pub(crate) fn run_first(browser: &Browser, statements: &str) -> Result<()> {
+    let set = "const { sharedData } = Services.ppmm; \
+               sharedData.set('herdscope:first', arguments[0]); sharedData.flush()";
+    in_window(browser, set, vec![json!(statements)]).map(|_| ())
 }
 
 /// What page and workers logged as errors since the last call.

@@ -245,6 +245,11 @@ impl<'a> Page<'a> {
         self.browser.run(statements, arguments)
     }
 
+    /// Has statements run in every page that this tab opens from now on, before any script of the page; once a tab.
+    pub fn run_first(&self, statements: &str) -> Result<()> {
+        self.browser.run_first(statements)
+    }
+
     /// The value of an expression in the page.
     pub fn value(&self, expression: &str) -> Result<Value> {
         self.run(&format!("return ({expression})"), Vec::new())

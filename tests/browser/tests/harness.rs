@@ -15,6 +15,10 @@ fn main() -> ExitCode {
             "the_page_is_served_at_the_root_and_under_a_path",
             the_page_is_served_at_the_root_and_under_a_path,
         ),
+        (
+            "statements_are_run_before_the_pages_own",
+            statements_are_run_before_the_pages_own,
+        ),
         ("a_drop_is_a_real_one", a_drop_is_a_real_one),
         ("a_file_is_chosen", a_file_is_chosen),
         ("a_text_is_pasted_and_copied", a_text_is_pasted_and_copied),
@@ -88,6 +92,18 @@ fn the_page_is_served_at_the_root_and_under_a_path(page: &mut Page) -> Result<()
         assert_eq!(page.string("document.title")?, "Fixture");
         assert!(page.address()?.ends_with(path));
     }
+    Ok(())
+}
+
+fn statements_are_run_before_the_pages_own(page: &mut Page) -> Result<()> {
+    page.run_first("window.first = typeof plot + document.title")?;
+    for _ in 0..2 {
+        page.open("/")?;
+        assert_eq!(page.string("first + typeof plot")?, "undefinedobject");
+    }
+    page.new_tab()?;
+    page.open("/")?;
+    assert_eq!(page.string("typeof window.first")?, "undefined");
     Ok(())
 }
 

@@ -23,11 +23,7 @@ pub fn marked<'a>(browser: &'a Browser, site: &'a Site, path: &str) -> Result<Pa
     browser.fresh_tab()?;
     let page = Page::new(browser, Some(site));
     page.resize(WINDOW.0, WINDOW.1, 1.0)?;
-    let source = format!("{{ {MARKS} }}");
-    browser.devtools(
-        "Page.addScriptToEvaluateOnNewDocument",
-        json!({ "source": source }),
-    )?;
+    page.run_first(&format!("{{ {MARKS} }}"))?;
     page.show(path)?;
     Ok(page)
 }
