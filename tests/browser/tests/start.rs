@@ -16,6 +16,7 @@ suite!(
     dark_is_another_picture_of_the_same,
     nothing_is_wider_than_the_window,
     the_tools_fit_in_a_row,
+    fields_look_alike,
     a_file_without_calls_says_so,
     what_keeps_it_from_starting_is_said,
 );
@@ -171,6 +172,21 @@ fn the_tools_fit_in_a_row(page: &mut Page) -> Result<()> {
         page.show("/")?;
         let height = page.rect(".tools")?.height;
         assert!(height < 40.0, "{width}: the tools are {height} high");
+    }
+    Ok(())
+}
+
+/// A field of the page's own looks, wherever it is, and not the browser's.
+fn fields_look_alike(page: &mut Page) -> Result<()> {
+    page.show("/")?;
+    let looks = |field: &str| {
+        page.string(&format!(
+            "(({{ backgroundColor, border }}) => backgroundColor + border)(getComputedStyle(document.querySelector('{field}')))"
+        ))
+    };
+    let expected = looks("#ch-password")?;
+    for field in ["#ch-url", "#ch-services", "#pool", "#assume-text"] {
+        assert_eq!(looks(field)?, expected, "{field}");
     }
     Ok(())
 }
