@@ -46,6 +46,8 @@ pub enum Command {
     NextMatch,
     /// The one before.
     PreviousMatch,
+    /// What can be taken away.
+    Export,
     /// The menu of commands.
     Menu,
     /// The help.
@@ -90,7 +92,7 @@ const PANES: &str = "Panes";
 const PAGE: &str = "Page";
 
 /// All of them, in the order of the help.
-pub const COMMANDS: [Line; 26] = [
+pub const COMMANDS: [Line; 27] = [
     line(MOVE, "Left", "KeyA ArrowLeft", Command::Left),
     line(MOVE, "Right", "KeyD ArrowRight", Command::Right),
     line(MOVE, "Up", "KeyW ArrowUp", Command::Up),
@@ -129,6 +131,7 @@ pub const COMMANDS: [Line; 26] = [
     line(PANES, "Compare", "5", Command::Show(Pane::Compare)),
     line(PANES, "Trace", "6", Command::Show(Pane::Trace)),
     line(PAGE, "Filter", "/", Command::Filter),
+    line(PAGE, "Export", "e", Command::Export),
     line(PAGE, "Commands", "k", Command::Menu),
     line(PAGE, "Help", "?", Command::Help),
     line(

@@ -5,6 +5,7 @@
 //! end. A frame costs what its picture costs; a replay is done again only when edge or settings
 //! change. Pinned by `tests/it/engine.rs`.
 
+mod export;
 mod rows;
 mod simulating;
 mod tasks;
@@ -40,6 +41,7 @@ use crate::spans::{Parent, Rank, SpanIdx, SpanTable};
 use crate::turns::Work;
 use crate::view::{ColorBy, MILLI, Source, Viewport};
 
+pub use self::export::Exporting;
 pub use self::rows::Row;
 pub use self::simulating::RUNS;
 use self::simulating::Simulated;

@@ -13,6 +13,7 @@ pub mod compare;
 pub mod dataset;
 pub mod engine;
 pub mod estimate;
+pub mod export;
 pub mod files;
 pub mod filter;
 pub mod herds;

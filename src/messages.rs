@@ -53,9 +53,23 @@ pub enum Request {
     Complete(String),
     /// Which traces began from the one time to the other, exclusive? Answered by [`Reply::Ranks`].
     Ranks([i64; 2]),
+    /// Give what a view shows, told by what its link says, as a file. Answered by [`Reply::Exported`], with the file beside it, unless other data,
+    /// or a newer request, comes before.
+    Export(String, Export),
     /// Work this out. Answered by [`Reply::Working`] now and then, and by [`Reply::Answer`] unless a newer
     /// question on the same topic, or other data, comes before.
     Ask(Box<Question>),
+}
+
+/// What can be taken away of what is loaded, apart from pictures.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Export {
+    /// The spans in view that the filter means, as CSV.
+    Spans,
+    /// The spans of the trace of this id, as CSV.
+    Trace(String),
+    /// What the file is, its attempts and the replay, as JSON.
+    Json,
 }
 
 /// What a pane wants to know, of what is loaded.
@@ -216,6 +230,8 @@ pub enum Reply {
     Completion(u32, Vec<String>),
     /// The rank of the first of the traces, and the one after the last.
     Ranks([u32; 2]),
+    /// What was asked for as a file, which travels beside the message.
+    Exported,
     /// How far the work on a question is: steps done, and steps in all.
     Working(Topic, [u32; 2]),
     /// What was worked out.

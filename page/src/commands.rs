@@ -12,7 +12,7 @@ use web_sys::{Element, HtmlDialogElement, KeyboardEvent};
 use crate::dom;
 use crate::history::Gesture;
 use crate::page::App;
-use crate::{filter, header, herds, overview, plot, reading, trace};
+use crate::{export, filter, header, herds, overview, plot, reading, trace};
 use herdscope::commands::{COMMANDS, Command, Line, label, of_key};
 use herdscope::viewport::{self, Axes};
 
@@ -137,6 +137,7 @@ fn run(app: &App, command: Command) {
         Command::Filter => filter::focus(app),
         Command::NextMatch => filter::step(app, false),
         Command::PreviousMatch => filter::step(app, true),
+        Command::Export => export::open(app),
         Command::Menu => open(app, "menu-dialog"),
         Command::Help => open(app, "help-dialog"),
         Command::Close => {

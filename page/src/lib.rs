@@ -18,6 +18,7 @@ mod columns;
 mod commands;
 mod dom;
 mod embedding;
+mod export;
 mod filter;
 mod header;
 mod herds;

@@ -25,6 +25,8 @@ pub const COLUMNS: &str = "columns";
 pub const SENT: &str = "sent";
 /// What a link cannot hold.
 pub const COPY: &str = "copy";
+/// A file that is being written.
+pub const EXPORT: &str = "export";
 /// Anything else.
 pub const OTHER: &str = "other";
 

@@ -19,8 +19,8 @@ use crate::open::Wanted;
 use crate::paint::Painter;
 use crate::reading::{Given, Reading};
 use crate::{
-    assume, breaker, clickhouse, columns, commands, embedding, filter, header, herds, notices,
-    open, overview, panes, plot, reading, row, seek, stopped, theme, tools, trace, wire,
+    assume, breaker, clickhouse, columns, commands, embedding, export, filter, header, herds,
+    notices, open, overview, panes, plot, reading, row, seek, stopped, theme, tools, trace, wire,
 };
 use herdscope::messages::{FrameRequest, Reply, Scene, Style, Summary, TraceDetail};
 use herdscope::view::{FileMark, Pane, View, Viewport};
@@ -67,6 +67,7 @@ pub struct App {
     pub assume: assume::Assume,
     pub filter: filter::Field,
     pub offered: embedding::Offered,
+    pub exports: export::Exports,
     /// Something changed since the last frame was asked for.
     stale: Cell<bool>,
     /// The next frame is of a view that rests.
@@ -114,6 +115,7 @@ pub fn start(window: Window) -> Result<(), JsValue> {
         assume: assume::Assume::default(),
         filter: filter::Field::default(),
         offered: embedding::Offered::default(),
+        exports: export::Exports::default(),
         stale: Cell::new(false),
         rests: Cell::new(false),
         frames: Cell::new(0),
@@ -137,6 +139,7 @@ pub fn start(window: Window) -> Result<(), JsValue> {
     columns::install(&app);
     assume::install(&app);
     clickhouse::install(&app);
+    export::install(&app);
     commands::install(&app);
     stopped::install(&app);
     embedding::install(&app);
@@ -382,6 +385,7 @@ impl App {
             Reply::Row(blocks) => row::arrived(self, id, blocks),
             Reply::Completion(from, proposed) => filter::completed(self, id, from, proposed),
             Reply::Ranks(ranks) => seek::arrived(self, id, ranks),
+            Reply::Exported => export::arrived(self, id, wire::beside(message, "file")),
             Reply::Working(topic, progress) => panes::working(self, id, topic, progress),
             Reply::Answer(answer) => panes::arrived(self, id, *answer),
         }

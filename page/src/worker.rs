@@ -4,6 +4,7 @@
 //! every few milliseconds, by a message to itself, so that frames are drawn and a cancel is heard
 //! while it goes on; a new reading ends the one before. Pinned by the browser tests.
 
+mod export;
 mod rows;
 
 use std::cell::{Cell, RefCell, RefMut};
@@ -48,6 +49,9 @@ struct Thread {
     task_turns: Turns,
     /// The row that is being read again, by the id of its request.
     row: Cell<u32>,
+    /// What is being taken away, by the id of its request; it has turns of its own.
+    exporting: Cell<u32>,
+    export_turns: Turns,
     /// When the page was last told how far the work is.
     reported: Cell<f64>,
 }
@@ -77,6 +81,8 @@ pub fn start() -> Result<(), JsValue> {
         tasks: RefCell::default(),
         task_turns: Turns::new()?,
         row: Cell::new(0),
+        exporting: Cell::new(0),
+        export_turns: Turns::new()?,
         reported: Cell::new(0.0),
     });
     let listener = thread.clone();
@@ -153,6 +159,7 @@ impl Thread {
                 let ranks = self.engine().ranks(from, to);
                 self.reply(id, &Reply::Ranks([ranks.start, ranks.end]));
             }
+            Request::Export(view, what) => self.export(id, &view, &what),
             Request::Ask(question) => self.ask(id, *question),
         }
     }
@@ -472,9 +479,10 @@ impl Thread {
 }
 
 /// An error that only the page can show becomes the worker's, which the page hears.
-fn or_throw(result: Result<(), JsValue>) {
-    if let Err(error) = result {
-        wasm_bindgen::throw_val(error);
+fn or_throw<T>(result: Result<T, JsValue>) -> T {
+    match result {
+        Ok(it) => it,
+        Err(error) => wasm_bindgen::throw_val(error),
     }
 }
 

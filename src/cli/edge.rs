@@ -4,9 +4,8 @@ use clap::Args;
 use halfopen::Config;
 use herdscope::calls::Edge;
 use herdscope::dataset::Dataset;
-use serde_json::Value;
 
-use super::{Failure, Files, YesNo, input, print, print_json};
+use super::{Failure, Files, YesNo, input, print};
 
 #[derive(Debug, Args)]
 pub struct Asked {
@@ -43,10 +42,14 @@ impl Asked {
         }
     }
 
-    /// A file with a header and no rows is an answer, too: `nothing` as JSON, or a line.
-    pub fn answer_nothing(&self, dataset: &Dataset, nothing: &Value) -> Result<(), Failure> {
+    /// A file with a header and no rows is an answer, too: as JSON, which `nothing` prints, or a line.
+    pub fn answer_nothing(
+        &self,
+        dataset: &Dataset,
+        nothing: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         match self.files.json {
-            true => print_json(nothing),
+            true => nothing(),
             false => print(&format!("{}: no spans, so no calls\n", dataset.name)),
         }
     }

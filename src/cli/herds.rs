@@ -5,16 +5,15 @@ use clap::Args;
 use halfopen::Config;
 use herdscope::calls::Edge;
 use herdscope::dataset::Dataset;
+use herdscope::export::json::{self, Known};
 use herdscope::format;
-use herdscope::herds::{self, Attempt, AttemptResult};
-use herdscope::observed::{self, Fit, Observed, Seen, Withheld};
+use herdscope::herds::{Attempt, AttemptResult};
+use herdscope::observed::{self, Seen};
 use herdscope::panes;
-use herdscope::replay::{self, Replay};
-use herdscope::scene;
-use serde_json::{Map, Value, json};
+use herdscope::replay;
 
 use super::edge::{self, Asked};
-use super::{Failure, ns, print, print_json};
+use super::{Failure, print, print_known};
 
 #[derive(Debug, Args)]
 pub struct Options {
@@ -26,28 +25,17 @@ pub struct Options {
     breaker: Option<String>,
 }
 
-/// All that is said of an edge.
-struct Answer<'a> {
-    edge: &'a Edge,
-    /// With settings, the replay; its states then stand for the observed ones.
-    replayed: Option<(Config, Replay)>,
-    observed: Observed,
-    attempts: Vec<Attempt>,
-    withheld: Option<Withheld>,
-    fits: Vec<Fit>,
-}
-
 pub fn run(options: &Options) -> Result<(), Failure> {
     let config = options.breaker.as_deref().map(edge::config).transpose()?;
     let dataset = options.asked.read()?;
-    let json = options.asked.files.json;
     if dataset.table.is_empty() {
-        return options.asked.answer_nothing(&dataset, &nothing(&dataset));
+        let nothing = || print_known(|to| json::herds(to, &dataset, None));
+        return options.asked.answer_nothing(&dataset, nothing);
     }
     let edge = options.asked.find(&dataset)?;
     let answer = answer(&dataset, edge, config, options.asked.shared());
-    if json {
-        print_json(&as_json(&dataset, &answer))
+    if options.asked.files.json {
+        print_known(|to| json::herds(to, &dataset, Some(&answer)))
     } else {
         print(&as_text(&answer))
     }
@@ -58,146 +46,18 @@ fn answer<'a>(
     edge: &'a Edge,
     config: Option<Config>,
     shared: bool,
-) -> Answer<'a> {
+) -> Known<'a> {
     let mut observed = observed::observe(&dataset.table, &edge.calls, shared);
     let fits = observed::fit(&mut observed, &edge.calls);
-    let withheld = observed::withheld(&observed);
     let replayed = config.map(|config| {
         let how = replay::Options { config, shared };
         let replay = replay::replay(&edge.calls, &how);
         (how.config, replay)
     });
-    let timelines = match &replayed {
-        Some((_, replay)) => replay.into(),
-        None => (&observed).into(),
-    };
-    let attempts = herds::attempts(&dataset.table, &edge.calls, &timelines);
-    Answer {
-        edge,
-        replayed,
-        observed,
-        attempts,
-        withheld,
-        fits,
-    }
+    Known::new(dataset, edge, replayed, observed, fits)
 }
 
-/// A file with a header and no rows is an answer, too.
-fn nothing(dataset: &Dataset) -> Value {
-    json!({
-        "edge": null,
-        "attempts": [],
-        "withheld_share": null,
-        "observed": [],
-        "fitted": [],
-        "issues": dataset.issues,
-    })
-}
-
-fn as_json(dataset: &Dataset, answer: &Answer<'_>) -> Value {
-    let edge = answer.edge;
-    json!({
-        "edge": { "from": edge.from, "to": edge.to, "via": edge.via },
-        "breaker": answer.replayed.as_ref().map(|it| it.0.to_string()),
-        "per_instance": answer.observed.per_instance,
-        "attempts": answer.attempts.iter().map(attempt_json).collect::<Vec<_>>(),
-        "withheld_share": answer.withheld.map(|it| json!({
-            "low": it.share[0],
-            "mid": it.share[1],
-            "high": it.share[2],
-            "open_ns": ns(it.open_ns),
-            "counted": it.counted,
-        })),
-        "observed": states_json(answer),
-        "agreement": answer
-            .replayed
-            .as_ref()
-            .map(|(_, replay)| observed::agreement(&answer.observed, replay)),
-        "agreement_of_time": answer.replayed.as_ref().and_then(|(_, replay)| {
-            let observed = scene::observed_lanes(&answer.observed);
-            let share = scene::agree(&observed, &scene::lanes(replay))?;
-            Some(f64::from(share) / 1e6)
-        }),
-        "fitted": answer.fits.iter().map(fit_json).collect::<Vec<_>>(),
-        "issues": dataset.issues,
-    })
-}
-
-/// An attempt with its times as strings.
-fn attempt_json(attempt: &Attempt) -> Value {
-    let mut value = serde_json::to_value(attempt).unwrap_or_default();
-    if let Some(object) = value.as_object_mut() {
-        times_as_text(object);
-    }
-    value
-}
-
-/// Nanoseconds become texts, here and in what lies below.
-fn times_as_text(object: &mut Map<String, Value>) {
-    for (key, value) in object {
-        match value {
-            Value::Object(below) => times_as_text(below),
-            Value::Array(list) => {
-                for it in list {
-                    match it {
-                        Value::Object(below) => times_as_text(below),
-                        _ if key.ends_with("_ns") => *it = ns(&*it),
-                        _ => {}
-                    }
-                }
-            }
-            _ if key.ends_with("_ns") && value.is_number() => *value = ns(&*value),
-            _ => {}
-        }
-    }
-}
-
-fn states_json(answer: &Answer<'_>) -> Vec<Value> {
-    let Some((_, replay)) = &answer.replayed else {
-        let breakers = answer.observed.breakers.iter();
-        return breakers
-            .map(|it| {
-                let states = it.states.iter().map(|it| {
-                    json!({
-                        "from_ns": ns(it.from),
-                        "to_ns": ns(it.to),
-                        "state": it.state.as_str(),
-                        "sure": it.sure,
-                    })
-                });
-                json!({ "instance": it.instance, "states": states.collect::<Vec<_>>() })
-            })
-            .collect();
-    };
-    let breakers = replay.breakers.iter();
-    breakers
-        .map(|it| {
-            let bands = replay::bands(it, replay.from, replay.to).into_iter();
-            let states = bands.map(|(from, to, state)| {
-                json!({ "from_ns": ns(from), "to_ns": ns(to), "state": state.as_str() })
-            });
-            json!({ "instance": it.instance, "states": states.collect::<Vec<_>>() })
-        })
-        .collect()
-}
-
-fn fit_json(fit: &Fit) -> Value {
-    let ranges: Map<String, Value> = fit
-        .ranges
-        .iter()
-        .map(|it| {
-            let range = json!({ "low": it.low, "high": it.high });
-            (it.setting.to_owned(), range)
-        })
-        .collect();
-    json!({
-        "breaker": fit.settings.to_string(),
-        "agreement": fit.agreement,
-        "ranges": ranges,
-    })
-}
-
-fn as_text(answer: &Answer<'_>) -> String {
+fn as_text(answer: &Known<'_>) -> String {
     let mut text = String::new();
     let mut line = |it: String| text.extend([it.as_str(), "\n"]);
     let edge = answer.edge;

@@ -1,100 +1,17 @@
 //! `herdscope inspect`: what a file is.
 
-use herdscope::calls::{CallOutcome, Edge};
 use herdscope::dataset::Dataset;
-use herdscope::files::FileFacts;
+use herdscope::export::json::{self, Counts};
 use herdscope::format;
-use serde_json::{Value, json};
 
-use super::{Failure, Files, input, ns, print, print_json};
+use super::{Failure, Files, input, print, print_known};
 
 pub fn run(files: &Files) -> Result<(), Failure> {
     let dataset = input::read(&files.input, &files.told.told())?;
     if files.json {
-        print_json(&as_json(&dataset))
+        print_known(|to| json::inspect(to, &dataset))
     } else {
         print(&as_text(&dataset))
-    }
-}
-
-fn as_json(dataset: &Dataset) -> Value {
-    let table = &dataset.table;
-    let (roots, orphans) = table.roots_and_orphans();
-    let extent = table.extent();
-    json!({
-        "exporter": dataset.exporter,
-        "files": dataset.files.iter().map(file_json).collect::<Vec<_>>(),
-        "spans": table.len(),
-        "traces": table.n_traces(),
-        "services": services(dataset)
-            .map(|(name, spans)| json!({ "name": named(name), "spans": spans }))
-            .collect::<Vec<_>>(),
-        "edges": dataset.edges.iter().map(edge_json).collect::<Vec<_>>(),
-        "start_ns": extent.as_ref().map(|it| ns(it.start)),
-        "end_ns": extent.as_ref().map(|it| ns(it.end)),
-        "roots": roots,
-        "orphans": orphans,
-        "assumed": assumed_json(dataset),
-        "told": dataset.told.to_string(),
-        "issues": dataset.issues,
-    })
-}
-
-fn file_json(file: &FileFacts) -> Value {
-    json!({
-        "name": file.name,
-        "exporter": file.exporter,
-        "spans": file.spans,
-        "duplicates": file.rows - file.spans,
-    })
-}
-
-fn assumed_json(dataset: &Dataset) -> Value {
-    let assumed = &dataset.assumed;
-    json!({
-        "zone": assumed.zone,
-        "start_unit": assumed.start_unit,
-        "duration_unit": assumed.duration_unit,
-        "dates": assumed.dates,
-        "failed_over_proposed": dataset.failed_over_proposed.map(ns),
-    })
-}
-
-fn edge_json(edge: &Edge) -> Value {
-    let count = Counts::of(edge);
-    json!({
-        "from": edge.from,
-        "to": edge.to,
-        "via": edge.via,
-        "calls": edge.calls.len(),
-        "failed": count.failed,
-        "timed_out": count.timed_out,
-        "outcome_unknown": count.unknown,
-        "instances": edge.n_instances(),
-        "retries": {
-            "attempts": edge.retries.tries,
-            "logical_calls": edge.retries.logical,
-            "amplification": edge.retries.amplification(),
-        },
-    })
-}
-
-/// Calls of an edge that did not go well. A timeout is a failure, too.
-struct Counts {
-    failed: usize,
-    timed_out: usize,
-    unknown: usize,
-}
-
-impl Counts {
-    fn of(edge: &Edge) -> Counts {
-        let timed_out = edge.calls.count(CallOutcome::TimedOut);
-        Counts {
-            failed: edge.calls.count(CallOutcome::Failure) + timed_out,
-            timed_out,
-            unknown: edge.calls.count(CallOutcome::Unknown)
-                + edge.calls.count(CallOutcome::Rejected),
-        }
     }
 }
 

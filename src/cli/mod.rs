@@ -21,6 +21,7 @@ mod what_if;
 use std::io::{self, Write};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use herdscope::export::json::Json;
 use herdscope::format;
 use herdscope::ingest::Told;
 
@@ -167,6 +168,18 @@ fn print_raw(text: &str) -> Result<(), Failure> {
 
 fn print_json(value: &serde_json::Value) -> Result<(), Failure> {
     print_raw(&format!("{value:#}\n"))
+}
+
+/// Prints what the page gives, too.
+fn print_known(known: impl FnOnce(&mut Json)) -> Result<(), Failure> {
+    let text = Json::print(|it| serde_json::Value::from(it).to_string(), known);
+    match serde_json::from_str(&text) {
+        Ok(value) => print_json(&value),
+        // Only a mistake in the writer gets here.
+        Err(error) => Err(Failure::Input(format!(
+            "the JSON cannot be written: {error}"
+        ))),
+    }
 }
 
 /// Nanoseconds as JSON has them here: a string, since a JSON number would lose digits.

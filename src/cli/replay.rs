@@ -1,18 +1,17 @@
 //! `herdscope replay`: the breaker over the calls of an edge.
 
 use clap::Args;
-use halfopen::{Config, Window};
+use halfopen::Config;
 use herdscope::calls::Edge;
 use herdscope::dataset::Dataset;
+use herdscope::export::json;
 use herdscope::format;
 use herdscope::herds::{self, Attempt};
-use herdscope::issues::Code;
-use herdscope::replay::{self, Breaker, Replay};
-use serde_json::{Value, json};
+use herdscope::replay::{self, Replay};
 
 use super::edge::{self, Asked};
 use super::herds::attempt_line;
-use super::{Failure, ns, print, print_json};
+use super::{Failure, print, print_known};
 
 #[derive(Debug, Args)]
 pub struct Options {
@@ -34,9 +33,8 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     let dataset = options.asked.read()?;
     warn_if_sampled(&config, &dataset);
     if dataset.table.is_empty() {
-        return options
-            .asked
-            .answer_nothing(&dataset, &nothing(&config, &dataset));
+        let nothing = || print_known(|to| json::replay(to, &dataset, &config, None));
+        return options.asked.answer_nothing(&dataset, nothing);
     }
     let edge = options.asked.find(&dataset)?;
     let how = replay::Options {
@@ -45,7 +43,8 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     };
     let replay = replay::replay(&edge.calls, &how);
     if options.asked.files.json {
-        print_json(&as_json(&dataset, edge, &how.config, &replay))
+        let of = Some((edge, &replay));
+        print_known(|to| json::replay(to, &dataset, &how.config, of))
     } else {
         let attempts = herds::attempts(&dataset.table, &edge.calls, &(&replay).into());
         print(&as_text(edge, &how.config, &replay, &attempts))
@@ -54,68 +53,13 @@ pub fn run(options: &Options) -> Result<(), Failure> {
 
 /// Says on standard error that a count window over a sample misleads.
 pub fn warn_if_sampled(config: &Config, dataset: &Dataset) {
-    if counts_sampled_calls(config, dataset) {
+    if json::counts_sampled_calls(config, dataset) {
         eprintln!(
             "herdscope: note: the window counts calls and the spans are sampled: it took longer to fill \
              than in production, so the replay trips late or not at all; a time window and a lower min \
              are less wrong"
         );
     }
-}
-
-/// Whether the breaker's window counts calls of which only a part is in the file.
-fn counts_sampled_calls(config: &Config, dataset: &Dataset) -> bool {
-    let counts = matches!(config.settings().window, Window::Calls(_));
-    counts && dataset.issues.count(Code::Sampled) > 0
-}
-
-fn nothing(config: &Config, dataset: &Dataset) -> Value {
-    json!({
-        "edge": null,
-        "breaker": config.to_string(),
-        "per_instance": null,
-        "calls": 0,
-        "withheld": 0,
-        "outcome_unknown": 0,
-        "count_window_unreliable": false,
-        "breakers": [],
-        "issues": dataset.issues,
-    })
-}
-
-fn as_json(dataset: &Dataset, edge: &Edge, config: &Config, replay: &Replay) -> Value {
-    let breaker = |it: &Breaker| {
-        let transition = |it: &halfopen::Transition| {
-            json!({
-                "t_ns": ns(it.at),
-                "from": it.from.as_str(),
-                "to": it.to.as_str(),
-                "cause": it.cause.as_str(),
-            })
-        };
-        let [closed, open, half_open, ramping] = replay::time_in(it, replay);
-        json!({
-            "instance": it.instance,
-            "transitions": it.transitions.iter().map(transition).collect::<Vec<_>>(),
-            "time_in": {
-                "closed": ns(closed),
-                "open": ns(open),
-                "half_open": ns(half_open),
-                "ramping": ns(ramping),
-            },
-        })
-    };
-    json!({
-        "edge": { "from": edge.from, "to": edge.to, "via": edge.via },
-        "breaker": config.to_string(),
-        "per_instance": replay.per_instance,
-        "calls": edge.calls.len(),
-        "withheld": replay.withheld,
-        "outcome_unknown": replay.outcome_unknown,
-        "count_window_unreliable": counts_sampled_calls(config, dataset),
-        "breakers": replay.breakers.iter().map(breaker).collect::<Vec<_>>(),
-        "issues": dataset.issues,
-    })
 }
 
 fn as_text(edge: &Edge, config: &Config, replay: &Replay, attempts: &[Attempt]) -> String {

@@ -1,13 +1,14 @@
 //! `herdscope simulate`: one run of a scenario, its figures and its spans.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use herdscope::export::csv::{self, Line};
 use herdscope::format;
-use herdscope::ingest::time::print_time;
-use herdscope::rows::{Kind, NONE, SpanRows};
+use herdscope::recorded;
+use herdscope::rows::{NONE, SpanRows};
 use herdscope_sim::{Run, Sample, Scenario, Simulation};
 use serde_json::{Value, json};
 
@@ -158,54 +159,35 @@ fn as_text(scenario: &Scenario, run: &Run) -> String {
     .concat()
 }
 
-/// The columns of ClickHouse's OpenTelemetry exporter that say something here.
-const HEADER: [&str; 11] = [
-    "Timestamp",
-    "TraceId",
-    "SpanId",
-    "ParentSpanId",
-    "SpanName",
-    "SpanKind",
-    "ServiceName",
-    "ResourceAttributes",
-    "Duration",
-    "StatusCode",
-    "StatusMessage",
-];
-
-fn write_csv(path: &Path, rows: &SpanRows) -> csv::Result<()> {
-    let mut out = csv::Writer::from_path(path)?;
-    out.write_record(HEADER)?;
+fn write_csv(path: &Path, rows: &SpanRows) -> io::Result<()> {
+    let mut out = io::BufWriter::new(fs::File::create(path)?);
+    out.write_all(csv::HEADER.as_bytes())?;
+    let mut text = String::new();
     for at in 0..rows.len() {
         let set = rows.label_set(at);
-        let name = |text: u32| rows.names.get(text);
-        let parent = rows.parent_id(at);
-        let pod = Some(set.instance).filter(|&it| it != NONE);
-        let pod = pod.map_or("", name);
-        out.write_record([
-            print_time(rows.start[at]).as_str(),
-            &*rows.trace_id(at),
-            &*rows.span_id(at),
-            parent.as_deref().unwrap_or(""),
-            name(set.operation),
-            match set.kind {
-                Kind::Client => "Client",
-                _ => "Server",
-            },
-            name(set.service),
-            &format!(
-                "{{'k8s.pod.name':'{}'}}",
-                pod.replace('\\', "\\\\").replace('\'', "\\'")
-            ),
-            &rows.duration[at].to_string(),
-            if set.outcome.is_failure() {
-                "Error"
-            } else {
-                "Unset"
-            },
-            name(set.message),
-        ])?;
+        let name = |text: u32| match text {
+            NONE => "",
+            text => rows.names.get(text),
+        };
+        text.clear();
+        let (trace, span, parent) = (rows.trace_id(at), rows.span_id(at), rows.parent_id(at));
+        let line = Line {
+            trace: &trace,
+            span: &span,
+            parent: parent.as_deref().unwrap_or_default(),
+            start: rows.start[at],
+            duration: rows.duration[at],
+            service: name(set.service),
+            operation: name(set.operation),
+            kind: set.kind,
+            outcome: set.outcome,
+            instance: name(set.instance),
+            peer: name(set.peer),
+            message: name(set.message),
+            breaker: (set.breaker != NONE).then(|| recorded::read(name(set.breaker))),
+        };
+        csv::write(&mut text, &line);
+        out.write_all(text.as_bytes())?;
     }
-    out.flush()?;
-    Ok(())
+    out.flush()
 }

@@ -42,7 +42,9 @@ pub fn run(options: &Options) -> Result<(), Failure> {
     replay::warn_if_sampled(&present, &dataset);
     let json = options.asked.files.json;
     if dataset.table.is_empty() {
-        return options.asked.answer_nothing(&dataset, &nothing(&dataset));
+        return options
+            .asked
+            .answer_nothing(&dataset, || print_json(&nothing(&dataset)));
     }
     let edge = options.asked.find(&dataset)?;
     let timeout = advise::proposed_timeout(&edge.calls);

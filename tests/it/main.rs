@@ -8,6 +8,7 @@ mod commands;
 mod compare;
 mod engine;
 mod estimate;
+mod export;
 mod files;
 mod filter;
 mod fit;

@@ -173,6 +173,7 @@ fn every_command_has_its_key_and_back_undoes_it(page: &mut Page) -> Result<()> {
                 Command::NextMatch | Command::PreviousMatch => {}
                 Command::Menu => opens("document.getElementById('menu-dialog')")?,
                 Command::Help => opens("document.getElementById('help-dialog')")?,
+                Command::Export => opens("document.getElementById('export-dialog')")?,
                 Command::Close => {
                     page.wait_for_view(key, |it| it.trace.is_none())?;
                 }
