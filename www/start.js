@@ -10,7 +10,7 @@ const start = async (...files) => {
   addEventListener("error", ({ error }) => {
     const dialog = find("#stopped-dialog");
     if (!(error instanceof WebAssembly.RuntimeError) || dialog.open) return;
-    find("#stopped-report").textContent = `${document.documentElement.dataset.version}: ${error.stack}`;
+    find("#stopped-report").textContent = `${document.documentElement.dataset.version}: ${error}\n${error.stack}`;
     dialog.dataset.end = "page";
     dialog.showModal();
   });

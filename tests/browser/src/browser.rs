@@ -45,7 +45,7 @@ impl Browser {
             .map_err(|error| Failure::new(format!("cannot wait for the browser: {error}")))?;
 
         let mut capabilities = match brand {
-            Brand::Chromium => chromium::capabilities(&program, &driver.folder),
+            Brand::Chromium => chromium::capabilities(&program, driver.folder.path()),
             Brand::Firefox => firefox::capabilities(&program),
         };
         capabilities["timeouts"] = json!({ "script": 60_000, "pageLoad": 60_000 });

@@ -1,19 +1,18 @@
 //! The program that drives a browser, and the folder that both may write to.
 //!
 //! It listens on a free port of its own choice, and says in its first words on which. Dropping the value ends it
-//! and removes the folder.
+//! and then removes the folder.
 
-use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
 use xtask::browsers::Brand;
 
+use crate::files::Folder;
 use crate::{Failure, Result};
 
 /// A driver that runs.
@@ -21,18 +20,18 @@ pub(crate) struct Driver {
     process: Child,
     /// Where it takes commands.
     pub address: String,
-    /// For the browser's profile; gone with the value.
-    pub folder: PathBuf,
+    /// For the browser's profile; gone with the value, after the process.
+    pub folder: Folder,
 }
 
 impl Driver {
     /// Starts the driver of a browser on a free port.
     pub fn start(brand: Brand) -> Result<Driver> {
         let program = brand.driver().ok_or(brand.advice())?;
-        let folder = folder_of_its_own()?;
+        let folder = Folder::new()?;
         let mut process = Command::new(&program)
             .arg("--port=0")
-            .args(options(brand, &folder))
+            .args(options(brand, folder.path()))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -61,7 +60,6 @@ impl Drop for Driver {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
-        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
@@ -78,23 +76,6 @@ fn options(brand: Brand, folder: &Path) -> Vec<String> {
             "--websocket-port=0".to_owned(),
         ],
     }
-}
-
-fn folder_of_its_own() -> Result<PathBuf> {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let name = format!(
-        "herdscope-browser-{}-{}",
-        std::process::id(),
-        COUNT.fetch_add(1, Ordering::Relaxed)
-    );
-    let folder = std::env::temp_dir().join(name);
-    fs::create_dir_all(&folder).map_err(|error| {
-        Failure::new(format!(
-            "cannot make {} for the browser: {error}",
-            folder.display()
-        ))
-    })?;
-    Ok(folder)
 }
 
 /// Reads the port from the driver's greeting, and goes on reading so that it never blocks on a full pipe.

@@ -10,6 +10,7 @@ use herdscope_browser_tests::files::Folder;
 use herdscope_browser_tests::{Page, Result, Site, suite};
 use serde_json::{Value, json};
 use xtask::bind::{hash, inline};
+use xtask::browsers::Brand;
 use xtask::files::Server;
 
 suite!(
@@ -102,6 +103,14 @@ fn another() -> Result<BTreeMap<String, Vec<u8>>> {
 
 fn serve(folder: &Folder) -> Result<Server> {
     Ok(Server::start(&[(AT, folder.path().to_owned())])?)
+}
+
+/// The built page in a folder that can be changed, and its server.
+fn hosted() -> Result<(Folder, Server)> {
+    let folder = Folder::new()?;
+    put(&folder, &built()?)?;
+    let server = serve(&folder)?;
+    Ok((folder, server))
 }
 
 /// Where the page is, by a name that stands for any host: on this machine's own names it behaves otherwise.
@@ -200,10 +209,9 @@ fn the_engines_thread_is_under_it_too(page: &mut Page) -> Result<()> {
         worker.onmessage = ({ data }) => done(data); worker.onerror = fail })";
     assert_eq!(page.run(blobs, Vec::new())?, json!("connect-src"));
     // And such a worker is what the engine's is.
-    page.browser().devtools(
-        "Page.addScriptToEvaluateOnNewDocument",
-        json!({ "source": "const Of = Worker; window.workers = []; \
-                           window.Worker = function (...it) { window.workers.push(String(it[0])); return new Of(...it) }" }),
+    page.run_first(
+        "const Of = Worker; window.workers = []; \
+         window.Worker = function (...it) { window.workers.push(String(it[0])); return new Of(...it) }",
     )?;
     page.show("/")?;
     let workers = page.value("window.workers.map((it) => it.split(':')[0])")?;
@@ -234,9 +242,7 @@ fn it_opens_without_its_host(page: &mut Page) -> Result<()> {
 }
 
 fn on_this_machine_it_is_seen_at_once(page: &mut Page) -> Result<()> {
-    let folder = Folder::new()?;
-    put(&folder, &built()?)?;
-    let server = serve(&folder)?;
+    let (folder, server) = hosted()?;
     let url = server.url(AT);
     page.show(&url)?;
     page.wait_for(IS_KEPT)?;
@@ -248,9 +254,7 @@ fn on_this_machine_it_is_seen_at_once(page: &mut Page) -> Result<()> {
 }
 
 fn a_new_version_is_taken_as_a_whole(page: &mut Page) -> Result<()> {
-    let folder = Folder::new()?;
-    put(&folder, &built()?)?;
-    let server = serve(&folder)?;
+    let (folder, server) = hosted()?;
     let url = elsewhere(&server);
     page.show(&url)?;
     page.wait_for(IS_KEPT)?;
@@ -304,9 +308,7 @@ fn a_new_version_is_taken_as_a_whole(page: &mut Page) -> Result<()> {
 
 /// As in the middle of an upload: the old one stays.
 fn a_version_that_is_not_whole_is_not_taken(page: &mut Page) -> Result<()> {
-    let folder = Folder::new()?;
-    put(&folder, &built()?)?;
-    let server = serve(&folder)?;
+    let (folder, server) = hosted()?;
     let url = elsewhere(&server);
     page.show(&url)?;
     page.wait_for(IS_KEPT)?;
@@ -331,6 +333,10 @@ fn a_version_that_is_not_whole_is_not_taken(page: &mut Page) -> Result<()> {
 }
 
 fn it_may_be_installed(page: &mut Page) -> Result<()> {
+    page.not_in(
+        Brand::Firefox,
+        "it installs no pages, and tells nobody whether one could be",
+    )?;
     page.show("/any/sub/path/")?;
     page.wait_for(IS_KEPT)?;
     let manifest = page.browser().devtools("Page.getAppManifest", json!({}))?;
