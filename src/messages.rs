@@ -53,15 +53,15 @@ pub enum Request {
     Complete(String),
     /// Which traces began from the one time to the other, exclusive? Answered by [`Reply::Ranks`].
     Ranks([i64; 2]),
-    /// Give what a view shows, told by what its link says, as a file. Answered by [`Reply::Exported`], with the file beside it, unless other data,
-    /// or a newer request, comes before.
+    /// Give what a view shows, told by what its link says, as a file. Answered by [`Reply::Exported`], with the file
+    /// beside it, unless other data, or a newer request, comes before.
     Export(String, Export),
     /// Work this out. Answered by [`Reply::Working`] now and then, and by [`Reply::Answer`] unless a newer
     /// question on the same topic, or other data, comes before.
     Ask(Box<Question>),
 }
 
-/// What can be taken away of what is loaded, apart from pictures.
+/// What can be taken away of what is loaded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Export {
     /// The spans in view that the filter means, as CSV.

@@ -4,6 +4,8 @@
 //! stands in quotes is left out, for that is where a panic has the values that it met. Cost: the length of the text.
 //! Pinned by `tests/it/report.rs`.
 
+use crate::filter::holds;
+
 /// What is known of an end: a line each, by its name.
 pub fn report(known: &[[&str; 2]], why: &str) -> String {
     let mut text = ["herdscope ", env!("CARGO_PKG_VERSION")].concat();
@@ -19,7 +21,7 @@ pub fn report(known: &[[&str; 2]], why: &str) -> String {
 
 /// Whether it ended without a word, as it does where there is no memory left.
 pub fn is_mute(why: &str) -> bool {
-    !why.contains("panicked")
+    !holds(why, "panicked")
 }
 
 /// Adds a text with `…` for all that stands in quotes or backticks. A quote that is not closed takes the rest along; an

@@ -3,16 +3,14 @@
 //! Invariant: an export is about the data that was loaded when it began; about other data it is void. Each step is a
 //! share of the work, as those of [`tasks`](super::tasks) are. Pinned by `tests/it/export.rs`.
 
-use halfopen::Config;
-
 use super::{Engine, config};
 use crate::calls::Edge;
 use crate::dataset::Dataset;
 use crate::export::csv::Writing;
 use crate::export::json::{self, Json, Known};
 use crate::messages::Export;
-use crate::observed::{self, Fitting, Observed};
-use crate::replay::{self, Replay};
+use crate::observed::{self, Fit, Fitting, Observed};
+use crate::replay;
 use crate::view::View;
 
 /// What is being taken away.
@@ -62,13 +60,14 @@ impl Engine {
                 let edge = data.edge_or_first(view.edge.as_ref());
                 let observed =
                     edge.map(|it| observed::observe(&data.table, &it.calls, view.shared));
-                let fitting = observed.and_then(|it| Fitting::new(&it).map(|of| (it, of)));
-                match fitting {
-                    Some((observed, fitting)) => {
+                let fitting = observed.as_ref().and_then(Fitting::new);
+                match (observed, fitting) {
+                    (Some(observed), Some(fitting)) => {
                         Stage::Fitting(Box::new((*view, observed, fitting)))
                     }
-                    None => {
-                        to.push_str(&all(data, &view, None, it.number));
+                    (observed, _) => {
+                        let told = edge.zip(observed.map(|it| (it, Vec::new())));
+                        to.push_str(&all(data, &view, told, it.number));
                         Stage::Done
                     }
                 }
@@ -78,8 +77,12 @@ impl Engine {
                 Stage::Fitting(work)
             }
             Stage::Fitting(work) => {
-                let (view, observed, fitting) = *work;
-                to.push_str(&all(data, &view, Some((observed, fitting)), it.number));
+                let (view, mut observed, fitting) = *work;
+                let told = data.edge_or_first(view.edge.as_ref()).map(|edge| {
+                    let fits = fitting.finish(&mut observed, &edge.calls);
+                    (edge, (observed, fits))
+                });
+                to.push_str(&all(data, &view, told, it.number));
                 Stage::Done
             }
             Stage::Done => Stage::Done,
@@ -88,47 +91,32 @@ impl Engine {
     }
 }
 
-/// What `inspect`, `herds` and `replay` say, each under its name.
+/// What `inspect`, `herds` and `replay` say, each under its name; an edge has what was observed of it, and the settings
+/// that explain it.
 fn all(
     data: &Dataset,
     view: &View,
-    fitting: Option<(Observed, Fitting)>,
+    told: Option<(&Edge, (Observed, Vec<Fit>))>,
     number: fn(f64) -> String,
 ) -> String {
-    let edge = data.edge_or_first(view.edge.as_ref());
     let how = replay::Options {
         config: config(view.breaker.as_deref()).0,
         shared: view.shared,
     };
-    let replay = edge.map(|edge| (edge, replay::replay(&edge.calls, &how)));
+    let replay = told
+        .as_ref()
+        .map(|(edge, _)| replay::replay(&edge.calls, &how));
     Json::print(number, |to| {
         to.object("inspect", |to| json::inspect(to, data));
         to.object("replay", |to| {
-            let of = replay.as_ref().map(|(edge, replay)| (*edge, replay));
-            json::replay(to, data, &how.config, of);
+            let edge = told.as_ref().map(|it| it.0);
+            json::replay(to, data, &how.config, edge.zip(replay.as_ref()));
         });
-        // Settings that nobody has chosen stand for nothing that was observed.
-        let chosen = |it: Replay| view.breaker.is_some().then_some((how.config, it));
-        let known = replay.map(|(edge, it)| known(data, edge, view.shared, chosen(it), fitting));
+        let known = told.zip(replay).map(|((edge, (observed, fits)), replay)| {
+            // Settings that nobody has chosen stand for nothing that was observed.
+            let chosen = view.breaker.is_some().then_some((how.config, replay));
+            Known::new(data, edge, chosen, observed, fits)
+        });
         to.object("herds", |to| json::herds(to, data, known.as_ref()));
     })
-}
-
-fn known<'a>(
-    data: &Dataset,
-    edge: &'a Edge,
-    shared: bool,
-    replayed: Option<(Config, Replay)>,
-    fitting: Option<(Observed, Fitting)>,
-) -> Known<'a> {
-    match fitting {
-        Some((mut observed, fitting)) => {
-            let fits = fitting.finish(&mut observed, &edge.calls);
-            Known::new(data, edge, replayed, observed, fits)
-        }
-        None => {
-            let observed = observed::observe(&data.table, &edge.calls, shared);
-            Known::new(data, edge, replayed, observed, Vec::new())
-        }
-    }
 }
