@@ -10,10 +10,8 @@ const name = ours + version;
 const keep = async () => {
   const kept = await caches.open(name);
   const fetched = async ([file, integrity]) => {
-    // A file in the browser's own cache may be an old one, and one that it is still writing is waited for: not for long.
-    const got = (cache) => fetch(file, { integrity, cache });
-    const patience = new Promise((done) => setTimeout(done, 4000));
-    const response = (await Promise.race([got("no-cache"), patience])) ?? (await got("no-store"));
+    // A file in the browser's own cache may be an old one.
+    const response = await fetch(file, { integrity, cache: "no-cache" });
     // One that was redirected answers no navigation: as a new one it does.
     await kept.put(file, new Response(response.body, response));
   };
